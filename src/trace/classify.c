@@ -26,7 +26,14 @@ static const struct kernel_row kernel_rows[] = {
     {"^rccl", NULL, LUMOS_COLLECTIVE},
     {"^msccl", NULL, LUMOS_COLLECTIVE},
     {"deep_ep::", NULL, LUMOS_COLLECTIVE},
+    {"hybrid_ep::", NULL, LUMOS_COLLECTIVE},
+    {"uccl::ep", NULL, LUMOS_COLLECTIVE},
     {"dpsk::ep", NULL, LUMOS_COLLECTIVE},
+    {"^oneccl", NULL, LUMOS_COLLECTIVE},
+    {"^xccl::", NULL, LUMOS_COLLECTIVE},
+    {"^hccl", NULL, LUMOS_COLLECTIVE},
+    {"userbuffers_push", NULL, LUMOS_P2P}, /* Transformer Engine's, beside products in pieces */
+    {"userbuffers", NULL, LUMOS_COLLECTIVE},
 
     /* torch.compile */
     {"^triton_poi_fused_embedding", NULL, LUMOS_EMBEDDING},
@@ -44,6 +51,7 @@ static const struct kernel_row kernel_rows[] = {
 
     /* collectives of serving and expert-parallel libraries */
     {"cross_device_reduce", NULL, LUMOS_COLLECTIVE},
+    {"multimem_", NULL, LUMOS_COLLECTIVE},
     {"all_to_all", NULL, LUMOS_COLLECTIVE},
     {"alltoall", NULL, LUMOS_COLLECTIVE},
     {"all_reduce", NULL, LUMOS_COLLECTIVE},
@@ -91,6 +99,8 @@ static const struct kernel_row kernel_rows[] = {
     {"groupnorm", NULL, LUMOS_NORM},
     {"instance_norm", NULL, LUMOS_NORM},
     {"rowwisemoments", NULL, LUMOS_NORM},
+    {"::ln_fwd", NULL, LUMOS_NORM}, /* Transformer Engine and Apex */
+    {"::ln_bwd", NULL, LUMOS_NORM},
     {"gammabeta", NULL, LUMOS_NORM},
     {"cudnn::bn_", NULL, LUMOS_NORM},
     {"welford", NULL, LUMOS_NORM},
@@ -137,6 +147,7 @@ static const struct kernel_row kernel_rows[] = {
     {"elementwise", "norm", LUMOS_NORM},
     {"elementwise", NULL, LUMOS_ELEMENTWISE},
     {"catarray", NULL, LUMOS_ELEMENTWISE},
+    {"chunk_cat", NULL, LUMOS_ELEMENTWISE},
     {"copy", NULL, LUMOS_ELEMENTWISE},
     {"fill", NULL, LUMOS_ELEMENTWISE},
     {"index", NULL, LUMOS_ELEMENTWISE},
@@ -196,9 +207,17 @@ static const struct trace_call_rule call_rows[] = {
     {"devicesynchronize", LUMOS_SYNC, LUMOS_WAIT_DEVICE, 0},
     {"ctxsynchronize", LUMOS_SYNC, LUMOS_WAIT_DEVICE, 0},
     {"threadsynchronize", LUMOS_SYNC, LUMOS_WAIT_DEVICE, 0},
+    /* of XPU */
+    {"queuefinish", LUMOS_SYNC, LUMOS_WAIT_STREAM, 0},
+    {"queuesynchronize", LUMOS_SYNC, LUMOS_WAIT_STREAM, 0},
+    {"listhostsynchronize", LUMOS_SYNC, LUMOS_WAIT_STREAM, 0},
+    {"eventhostsynchronize", LUMOS_SYNC, LUMOS_WAIT_EVENT, 0},
+    {"^ureventwait$", LUMOS_SYNC, LUMOS_WAIT_EVENT, 0},
+    {"^pieventswait$", LUMOS_SYNC, LUMOS_WAIT_EVENT, 0},
     {"eventrecord", LUMOS_EVENT, 0, LUMOS_EVENT_RECORD},
     {"streamwaitevent", LUMOS_EVENT, 0, LUMOS_EVENT_WAIT},
     {"event", LUMOS_EVENT, 0, 0},
+    {"launchhostfunc", LUMOS_OTHER_HOST, 0, 0}, /* runs on the CPU when the stream comes to it: no row of a stream */
     {"launch", LUMOS_LAUNCH, 0, 0},
     {"job_prep_and_submit", LUMOS_LAUNCH, 0, 0}, /* MTIA */
     /* copies that block their caller, by name */
@@ -218,6 +237,7 @@ static const struct trace_call_rule call_rows[] = {
     {"memcpy", LUMOS_LAUNCH, 0, 0},
     {"memsetaccess", LUMOS_ALLOC, 0, 0},
     {"memset", LUMOS_LAUNCH, 0, 0},
+    {"enqueueusmfill", LUMOS_LAUNCH, 0, 0},
     {"alloc", LUMOS_ALLOC, 0, 0},
     {"free", LUMOS_ALLOC, 0, 0},
     {"^cumem", LUMOS_ALLOC, 0, 0},

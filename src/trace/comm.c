@@ -56,10 +56,12 @@ static const char *spelled_op(const char *recorded) {
   return "other";
 }
 
-/* The operation in the name of an NCCL kernel: ncclDevKernel_AllReduce_..., ncclKernel_SendRecv_... */
+/* The operation in the name of a kernel of NCCL or its like: ncclDevKernel_AllReduce_..., ncclKernel_SendRecv_...,
+ * oneccl_allgather_..., xccl::allreduce. */
 static const char *op_of_kernel(const char *name) {
-  const char *underscore = strncmp(name, "nccl", 4) == 0 ? strchr(name, '_') : NULL;
-  return underscore != NULL ? spelled_op(underscore + 1) : "other";
+  const char *library = strstr(name, "ccl");
+  const char *end = library != NULL && library - name <= 3 ? strpbrk(library, "_:") : NULL;
+  return end != NULL ? spelled_op(end + strspn(end, "_:")) : "other";
 }
 
 static int64_t element_size(const char *dtype) {
