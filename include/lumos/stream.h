@@ -73,8 +73,10 @@
  *                    launch it starts, and after the one that counts in the queue, where that is another; ~: none
  *                    counts; !: several do; ^N: that launch is in the file the Nth behind that of the last row that had
  *                    one, and not the next; -: it is of the last step; *N: without that it counts N times.
- *   rank.profiler    ns that recording takes on the CPU, at least: before an op's start, after its end, and after a
+ *   rank.profiler    ns that recording takes on the CPU, at most: before an op's start, after its end, and after a
  *                    call's end. It lies in dur and lag of the tasks on threads, outside of the rows that it records.
+ *                    least: the share of that which it takes at least, in millionths; absent: 0, for the rows alone
+ *                    show no more. So what recording takes lies from least times these to these.
  *   rank.clock       job time of CPU rows = t + offset + drift_ppb * t / 1e9; of GPU rows = that + device_offset.
  *                    A drift is at most a tenth, 1e8.
  *   lumos.edited     how many changes transforms have made; 0: lumos-transform has seen the job, and changed nothing.
