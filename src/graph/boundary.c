@@ -4,8 +4,8 @@
  * was launched before the recording, or starts later than its launch and all else explain and before what was launched
  * earlier is over: that work, or steps that were not selected, held it up; so does a task of the backlog that waited
  * for earlier work (backlog.c). A task that starts over 1 ms later than its launch and all else explain, after the
- * whole device has been idle for longer than any reaction takes: it waited for work that the trace does not hold. And a
- * task of a step whose launch the trace lacks, as all launches where the device alone was recorded: what starts later
+ * whole device has been idle for longer than any reaction takes: it waited for work that the trace does not hold; on a
+ * device that is shared in slices of time what starts later than any reaction did. And a task of a step whose launch the trace lacks, as all launches where the device alone was recorded: what starts later
  * than the rest explains was launched then.
  */
 #include "graph/graph.h"
@@ -26,7 +26,7 @@ static bool waits_for_unseen_work(const struct lumos_rank_graph *graph, uint32_t
   const struct lumos_task *task = lumos_graph_task(graph, index);
   int64_t idle = lumos_graph_device_start(graph, index) - graph->busy[index - graph->first];
   return task->call != LUMOS_NONE && idle > LUMOS_REACTION_WINDOW &&
-         lumos_timing_of(graph->job, index)->residual > LUMOS_LONG_AGO;
+         lumos_timing_of(graph->job, index)->residual > (graph->shared ? LUMOS_REACTION_WINDOW : LUMOS_LONG_AGO);
 }
 
 /* Work launched before the first step that was selected ends where this begins. */

@@ -69,6 +69,7 @@ struct lumos_rank_graph {
   struct lumos_rank *rank;
   uint32_t first; /* the rank's first task */
   int64_t device_offset;
+  bool shared; /* another process seems to have the device for slices of time */
   /* of device tasks */
   int64_t *enqueued; /* when the host put it on its stream; never falls along a lane; INT64_MIN: before the recording */
   int64_t *busy;     /* until when the device ran what started before it, at least the rank's base */
@@ -129,7 +130,7 @@ int64_t lumos_graph_device_offset(const struct lumos_rank_graph *graph);
 void lumos_graph_backlog(struct lumos_rank_graph *graph);
 /* events.c: recorded event edges; fills held. */
 void lumos_graph_events(struct lumos_rank_graph *graph);
-/* launch.c: launch_lag and launch_from of every device task. */
+/* launch.c: launch_lag and launch_from of every device task; sets shared. */
 void lumos_graph_launches(struct lumos_rank_graph *graph);
 /* gap.c: gap of every device task; needs held and launch lags. */
 void lumos_graph_gaps(struct lumos_rank_graph *graph);
@@ -149,6 +150,8 @@ void lumos_graph_backward_calls(struct lumos_rank_graph *graph);
 void lumos_graph_handovers(struct lumos_rank_graph *graph);
 /* boundary.c: what the recording does not show; takes over residuals that it explains. */
 void lumos_graph_boundaries(struct lumos_rank_graph *graph);
+/* unexplained.c: note why starts stay unexplained, where that can be told. */
+void lumos_graph_unexplained(struct lumos_rank_graph *graph);
 /* profiler.c: what recording takes on the host. */
 void lumos_graph_profiler(struct lumos_rank_graph *graph);
 

@@ -8,7 +8,9 @@
  * which tells the direction, and for graphs that of the first node, which tells them apart. Samples are launches that
  * met an idle device, so that nothing else in the recording can have delayed them; communication and launches after a
  * stream wait are left out, and so is what took longer than any launch: it waited for work that the recording does not
- * hold, such as another process on the device. Of a graph only the node that starts first is a sample, where nothing ran
+ * hold, such as another process on the device. Where most launches to an idle device do, at least five, that process has
+ * the device for slices of time, and what waited for a part of one is no sample either: what is later than any reaction.
+ * Of a graph only the node that starts first is a sample, where nothing ran
  * just before it, be the device idle since the call began or not, and one is enough: graphs of thousands of nodes are
  * launched a few times. What follows another node of its graph on its stream waits for that one, not for the launch: it
  * counts from the call's start, without a lag. A group with too few samples takes the lag of its kind of task, then that
@@ -92,6 +94,36 @@ static bool counts_from_start(const struct lumos_rank_graph *graph, const struct
          start - lumos_graph_call_start(job, task->call) < lumos_graph_call_end(job, task->call) - start;
 }
 
+/* Is this a launch that nothing in the recording held up? */
+static bool meets_idle(const struct lumos_rank_graph *graph, uint32_t index) {
+  const struct lumos_task *task = lumos_graph_task(graph, index);
+  return graph->busy[index - graph->first] <= lumos_graph_call_end(graph->job, task->call) &&
+         !lumos_graph_after_stream_wait(graph, index) && !lumos_is_communication(task->kind) &&
+         !lumos_graph_is_node(graph, index);
+}
+
+static int64_t start_behind_call(const struct lumos_rank_graph *graph, uint32_t index) {
+  return lumos_graph_device_start(graph, index) -
+         lumos_graph_call_end(graph->job, lumos_graph_task(graph, index)->call);
+}
+
+static void find_slices(struct lumos_rank_graph *graph) {
+  int64_t idle = 0, late = 0;
+  for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
+    if (lumos_graph_task(graph, task)->call != LUMOS_NONE && meets_idle(graph, task)) {
+      idle++;
+      late += start_behind_call(graph, task) > LUMOS_LONG_AGO;
+    }
+  }
+  graph->shared = late >= LUMOS_ENOUGH_SAMPLES && late * 2 > idle;
+  if (graph->shared) {
+    lumos_graph_note(graph, "graph.shared_gpu", late,
+                     "kernels started over 1 ms after their launch though the GPU was idle, as most here did: another "
+                     "process seems to share the GPU in time slices, which the trace does not show",
+                     "record while no other process uses the GPU");
+  }
+}
+
 /* Where does the launch count from? Then its lag, if it met an empty stream, is a sample. */
 static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint32_t index) {
   const struct lumos_job *job = graph->job;
@@ -108,8 +140,8 @@ static void sample(struct lumos_rank_graph *graph, const struct lags *lags, uint
   bool alone = node && busy + LUMOS_REACTION_WINDOW <= start; /* nothing that is recorded held it up */
   int64_t late = start - (node ? end : from);
   bool held = busy > from || lumos_graph_after_stream_wait(graph, index);
-  if ((held && !alone) || late > LUMOS_LONG_AGO || lumos_is_communication(task->kind) ||
-      (node && graph->first_node[task->call - graph->first] != index)) {
+  if ((held && !alone) || late > (graph->shared ? LUMOS_REACTION_WINDOW : LUMOS_LONG_AGO) ||
+      lumos_is_communication(task->kind) || (node && graph->first_node[task->call - graph->first] != index)) {
     return;
   }
   for (int width = 0; width < WIDTHS; width++) {
@@ -134,6 +166,7 @@ static void apply(struct lumos_rank_graph *graph, const struct lags *lags, uint3
 }
 
 void lumos_graph_launches(struct lumos_rank_graph *graph) {
+  find_slices(graph);
   struct lags lags = {lumos_typical_new(), lumos_typical_new(), graphs_start_in_calls(graph)};
   each_launched(graph, &lags, sample);
   each_launched(graph, &lags, apply);

@@ -625,6 +625,62 @@ static void a_reaction_that_takes_long_is_no_boundary(void **state) {
   lumos_job_free(job);
 }
 
+/* Nine launches to an idle device, 10 ms apart: five start 2.3 ms behind their calls, for another process has the device,
+ * one behind 0.6 ms of such a slice, three at once, after 3 us. Of four that are late half are not most. */
+static struct lumos_job *in_slices(int late, uint32_t kernels[9]) {
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), stream = add_stream(job, rank, "7"), calls[9];
+  for (int k = 0; k < 9; k++) {
+    calls[k] = add_launch(job, thread, k * 10000 * us, 4 * us);
+  }
+  for (int k = 0; k < 9; k++) {
+    int64_t behind = k < 3 ? 3 * us : k == 3 ? 600 * us : k >= 9 - late ? 2300 * us : 3 * us;
+    kernels[k] = add_kernel(job, stream, (k * 10000 + 4) * us + behind, 20 * us, calls[k]);
+  }
+  build(job);
+  return job;
+}
+
+static void a_device_in_slices_of_time_is_told_by_its_late_launches(void **state) {
+  (void)state;
+  uint32_t kernels[9];
+  struct lumos_job *job = in_slices(5, kernels);
+  assert_int_equal(noted_of_rank(job, LUMOS_ABSENT_INT, "graph.shared_gpu"), 5);
+  for (int k = 0; k < 9; k++) {
+    assert_int_equal(timing(job, kernels[k])->launch_lag, 3 * us);
+    assert_int_equal(timing(job, kernels[k])->residual, 0);
+    assert_int_equal(dep_into(job, kernels[k], LUMOS_BOUNDARY) != NULL, k >= 3);
+  }
+  lumos_job_free(job);
+  job = in_slices(4, kernels);
+  assert_int_equal(noted_of_rank(job, LUMOS_ABSENT_INT, "graph.shared_gpu"), 0);
+  assert_null(dep_into(job, kernels[3], LUMOS_BOUNDARY));
+  lumos_job_free(job);
+}
+
+/* A kernel that starts so much later than its launch explains, beside another stream's one or behind it. */
+static int64_t told_beside(int64_t side_dur, int64_t behind) {
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1");
+  uint32_t stream = add_stream(job, rank, "7"), side = add_stream(job, rank, "20"), calls[5], kernels[5];
+  add_five_launched(job, thread, calls);
+  uint32_t side_call = add_launch(job, thread, 600 * us, 4 * us), late_call = add_launch(job, thread, 610 * us, 4 * us);
+  add_five_kernels(job, stream, calls, kernels);
+  (void)add_late(job, stream, 617 * us + behind, 10 * us, late_call);
+  (void)add_late(job, side, 607 * us, side_dur, side_call);
+  build(job);
+  int64_t told = noted_of_rank(job, LUMOS_ABSENT_INT, "graph.unexplained_beside");
+  lumos_job_free(job);
+  return told;
+}
+
+static void why_starts_stay_unexplained_is_told(void **state) {
+  (void)state;
+  assert_int_equal(told_beside(1000 * us, 100 * us), 1);
+  assert_int_equal(told_beside(1000 * us, 5 * us), 0); /* 5 us of some 1600 */
+  assert_int_equal(told_beside(40 * us, 100 * us), 0); /* nothing ran any more */
+}
+
 /* A recording of the device alone: nothing tells when a kernel was launched, so what starts late was launched then, be
  * another stream about to get free or not; kernels of a queue follow each other by what short gaps are on average. */
 static void what_lacks_its_launch_was_launched_when_it_started(void **state) {
@@ -743,6 +799,8 @@ int main(void) {
       cmocka_unit_test(work_from_before_the_recording_is_held_once_per_stream),
       cmocka_unit_test(a_late_start_with_an_idle_device_is_a_boundary),
       cmocka_unit_test(a_reaction_that_takes_long_is_no_boundary),
+      cmocka_unit_test(a_device_in_slices_of_time_is_told_by_its_late_launches),
+      cmocka_unit_test(why_starts_stay_unexplained_is_told),
       cmocka_unit_test(what_lacks_its_launch_was_launched_when_it_started),
       cmocka_unit_test(a_second_build_finds_the_same),
       cmocka_unit_test(a_task_that_was_never_measured_is_refused),
