@@ -42,6 +42,8 @@ static void close_rank(struct lumos_rank_graph *graph) {
   free(graph->awaited);
   free(graph->handed);
   free(graph->lost);
+  free(graph->by_start);
+  free(graph->by_end);
   free(graph->repeats);
   lumos_vector_free(&graph->records_by_task);
   lumos_vector_free(&graph->records_by_event);

@@ -76,12 +76,14 @@ struct lumos_rank_graph {
   uint8_t *beside;   /* 1: something that had started before it was running when it started */
   int64_t *held;     /* when the stream waits before it are over; LUMOS_ABSENT: none is known */
   /* of host tasks, LUMOS_NONE: none */
-  uint32_t *launched;    /* of a call: the task launched by it that ends last */
-  uint32_t *first_node;  /* of a call that launches several, a graph: the task launched by it that starts first */
-  uint32_t *stream_wait; /* of a launching call: the last stream wait before it on its thread */
-  uint32_t *awaited;     /* of a waiting call: the task whose end it waits for */
-  uint8_t *handed;       /* of enum lumos_handed, as bits */
-  uint8_t *lost;         /* of a device task, 1: it waited for one that ran before the recording */
+  uint32_t *launched;          /* of a call: the task launched by it that ends last */
+  uint32_t *first_node;        /* of a call that launches several, a graph: the task launched by it that starts first */
+  uint32_t *stream_wait;       /* of a launching call: the last stream wait before it on its thread */
+  uint32_t *awaited;           /* of a waiting call: the task whose end it waits for */
+  uint8_t *handed;             /* of enum lumos_handed, as bits */
+  uint8_t *lost;               /* of a device task, 1: it waited for one that ran before the recording */
+  uint32_t *by_start, *by_end; /* the device tasks in these orders */
+  uint32_t device_count;
   struct lumos_repeat *repeats;
   struct lumos_event_records records_by_task, records_by_event; /* the latter by event, then effect */
   /* What the rules say, for the job: ranks are looked at side by side. */
@@ -110,8 +112,12 @@ bool lumos_graph_follows_node(const struct lumos_rank_graph *graph, uint32_t tas
  * its own? */
 bool lumos_graph_after_stream_wait(const struct lumos_rank_graph *graph, uint32_t task);
 
-/* timeline.c: fill busy and beside; needs the device offset. */
+/* timeline.c: fill busy, beside and both orders of device tasks; needs the device offset. */
 void lumos_graph_timeline(struct lumos_rank_graph *graph);
+/* How many device tasks had started before an instant of the host's clock, and how many had ended by then: the first so
+ * many of by_start and by_end. O(log tasks). */
+uint32_t lumos_graph_begun(const struct lumos_rank_graph *graph, int64_t at);
+uint32_t lumos_graph_over(const struct lumos_rank_graph *graph, int64_t at);
 /* How many tasks of a stream had started before an instant of the host's clock. O(log tasks). */
 uint32_t lumos_graph_started(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at);
 /* record.c: fill both lists of records. */

@@ -66,11 +66,40 @@ struct meeting {
 };
 LUMOS_VECTOR_TYPE(meetings, struct meeting);
 
-/* The task that ran on the stream at an instant, or was over by no more than that; LUMOS_NONE: there is none. */
-static uint32_t running_at(const struct lumos_rank_graph *graph, const struct lumos_lane *lane, int64_t at,
-                           int64_t over) {
-  uint32_t started = lumos_graph_started(graph, lane, at), last = lane->task_first + started - 1;
-  return started == 0 || lumos_graph_device_end(graph, last) < at - over ? LUMOS_NONE : last;
+/* What runs, or is over by no more than `over`, while starts are passed in the order of time. */
+struct running {
+  const struct lumos_rank_graph *graph;
+  int64_t over;
+  uint32_t *last;               /* by lane of the rank: the last task that has started */
+  LUMOS_VECTOR(uint32_t) lanes; /* of the rank, with a last task that may still run */
+  uint8_t *listed;              /* by lane of the rank: it is one of these */
+  uint32_t passed;              /* of the device's tasks in the order of starts */
+};
+
+/* On to an instant: take in what started before it, and leave out what is over. */
+static void pass_to(struct running *running, int64_t at) {
+  const struct lumos_rank_graph *graph = running->graph;
+  for (; running->passed < graph->device_count; running->passed++) {
+    uint32_t task = graph->by_start[running->passed],
+             lane = lumos_graph_task(graph, task)->lane - graph->rank->lane_first;
+    if (lumos_graph_device_start(graph, task) >= at) {
+      break;
+    }
+    running->last[lane] = task;
+    if (!running->listed[lane]) {
+      running->listed[lane] = 1;
+      lumos_vector_push(&running->lanes, lane);
+    }
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < running->lanes.count; i++) {
+    uint32_t lane = running->lanes.items[i];
+    running->listed[lane] = lumos_graph_device_end(graph, running->last[lane]) >= at - running->over;
+    if (running->listed[lane]) {
+      running->lanes.items[kept++] = lane;
+    }
+  }
+  running->lanes.count = kept;
 }
 
 /* Has the queue occupied its stream since then? Or as good as: it came before the task can have reacted, as was clear by
@@ -83,23 +112,20 @@ static bool occupied_since(const struct lumos_rank_graph *graph, uint32_t queue,
 
 /* The kernel nearest to its end of those that, with what ran before them, occupied the device from when the task was
  * ready until it started. */
-static bool find_occupant(const struct lumos_rank_graph *graph, const uint32_t *queues, uint32_t task, int64_t over,
+static bool find_occupant(const struct running *running, const uint32_t *queues, uint32_t task,
                           struct meeting *meeting) {
+  const struct lumos_rank_graph *graph = running->graph;
   int64_t start = lumos_graph_device_start(graph, task), ready = start - lumos_timing_of(graph->job, task)->residual;
   int64_t least = INT64_MAX;
-  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
-    const struct lumos_lane *lane = &graph->job->lanes.items[graph->rank->lane_first + i];
-    if (lane->kind != LUMOS_STREAM || graph->rank->lane_first + i == lumos_graph_task(graph, task)->lane) {
-      continue;
-    }
-    uint32_t other = running_at(graph, lane, start, over),
-             queue = other == LUMOS_NONE ? other : queues[other - graph->first];
-    if (queue == LUMOS_NONE || !occupied_since(graph, queue, ready)) {
-      continue;
-    }
+  for (size_t i = 0; i < running->lanes.count; i++) {
+    uint32_t other = running->last[running->lanes.items[i]], queue = queues[other - graph->first];
     const struct lumos_task *occupant = lumos_graph_task(graph, other);
+    if (occupant->lane == lumos_graph_task(graph, task)->lane || queue == LUMOS_NONE ||
+        !occupied_since(graph, queue, ready)) {
+      continue;
+    }
     int64_t left = lumos_graph_device_end(graph, other) - start;
-    if (left < least) {
+    if (left < least || (left == least && other < meeting->occupant)) {
       least = left;
       int64_t share = occupant->dur > 0 ? left * 100 / occupant->dur : 0;
       *meeting = (struct meeting){occupant->name, other, task, left, share};
@@ -162,19 +188,33 @@ static void judge(struct lumos_rank_graph *graph, const struct meeting *meetings
   }
 }
 
-static void find_waits(struct lumos_rank_graph *graph, int64_t over) {
-  struct meetings meetings = {0};
+static void find_meetings(struct lumos_rank_graph *graph, int64_t over, struct meetings *meetings) {
+  struct running running = {.graph = graph,
+                            .over = over,
+                            .last = lumos_allocate(graph->rank->lane_count * sizeof(uint32_t)),
+                            .listed = lumos_allocate_zeroed(graph->rank->lane_count, 1)};
   uint32_t *queues = find_queues(graph);
-  for (uint32_t task = graph->first; task < graph->first + graph->rank->task_count; task++) {
+  for (uint32_t i = 0; i < graph->device_count; i++) {
+    uint32_t task = graph->by_start[i];
     int64_t residual = lumos_timing_of(graph->job, task)->residual;
-    struct meeting meeting;
+    struct meeting meeting = {0};
     if (residual != LUMOS_ABSENT && residual > LUMOS_REACTION_WINDOW &&
-        lumos_graph_task(graph, task)->kind != LUMOS_COPY && !lumos_graph_lacks_launch(graph, task) &&
-        find_occupant(graph, queues, task, over, &meeting)) {
-      lumos_vector_push(&meetings, meeting);
+        lumos_graph_task(graph, task)->kind != LUMOS_COPY && !lumos_graph_lacks_launch(graph, task)) {
+      pass_to(&running, lumos_graph_device_start(graph, task));
+      if (find_occupant(&running, queues, task, &meeting)) {
+        lumos_vector_push(meetings, meeting);
+      }
     }
   }
   free(queues);
+  free(running.last);
+  free(running.listed);
+  lumos_vector_free(&running.lanes);
+}
+
+static void find_waits(struct lumos_rank_graph *graph, int64_t over) {
+  struct meetings meetings = {0};
+  find_meetings(graph, over, &meetings);
   if (meetings.count > 0) {
     qsort(meetings.items, meetings.count, sizeof *meetings.items, by_name);
   }

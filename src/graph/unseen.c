@@ -78,6 +78,7 @@ struct search {
   LUMOS_VECTOR(struct place) places;
   LUMOS_VECTOR(struct pattern) patterns;
   LUMOS_VECTOR(int64_t) latencies;
+  LUMOS_VECTOR(uint32_t) lanes; /* on which something ended just before a task */
   struct lumos_edges edges;
 };
 
@@ -162,13 +163,32 @@ static void add_sighting(struct search *search, uint32_t source, uint32_t task) 
   lumos_vector_push(&search->sightings, sighting);
 }
 
+static int by_number(const void *left, const void *right) {
+  return LUMOS_ORDER(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* The other streams on which a task ended within the longest window before an instant: few, however many there are. */
+static void find_lanes(struct search *search, uint32_t task, int64_t start) {
+  const struct lumos_rank_graph *graph = search->graph;
+  uint32_t end = lumos_graph_over(graph, start + ROUNDING);
+  search->lanes.count = 0;
+  for (uint32_t i = lumos_graph_over(graph, start - LUMOS_REACTION_WINDOW - 1); i < end; i++) {
+    uint32_t lane = lumos_graph_task(graph, graph->by_end[i])->lane;
+    if (lane != lumos_graph_task(graph, task)->lane) {
+      lumos_vector_push(&search->lanes, lane);
+    }
+  }
+  lumos_vector_sort(&search->lanes, by_number);
+}
+
 /* Add what the late task may have waited for. */
 static void look(struct search *search, uint32_t task) {
   const struct lumos_rank_graph *graph = search->graph;
   int64_t start = lumos_graph_device_start(graph, task), launched = graph->enqueued[task - graph->first];
-  for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
-    uint32_t lane = graph->rank->lane_first + i;
-    if (graph->job->lanes.items[lane].kind != LUMOS_STREAM || lane == lumos_graph_task(graph, task)->lane) {
+  find_lanes(search, task, start);
+  for (size_t i = 0; i < search->lanes.count; i++) {
+    uint32_t lane = search->lanes.items[i];
+    if (i > 0 && lane == search->lanes.items[i - 1]) {
       continue;
     }
     uint32_t source = last_over(graph, &graph->job->lanes.items[lane], start);
@@ -353,14 +373,13 @@ static void extend(struct search *search, const struct place *place, const struc
  * stream. */
 static bool is_no_chance(const struct lumos_rank_graph *graph, uint32_t task) {
   int64_t start = lumos_graph_device_start(graph, task), delay = lumos_timing_of(graph->job, task)->residual;
-  int64_t ends = 0;
-  for (uint32_t i = 0; i < graph->rank->lane_count && delay > LUMOS_LONG_AGO; i++) {
-    uint32_t lane = graph->rank->lane_first + i;
-    if (graph->job->lanes.items[lane].kind == LUMOS_STREAM && lane != lumos_graph_task(graph, task)->lane) {
-      ends += ran_in_delay(graph, &graph->job->lanes.items[lane], start, delay);
-    }
+  if (delay <= LUMOS_LONG_AGO) {
+    return false;
   }
-  return delay > LUMOS_LONG_AGO && ends * CHANCE_ONE_IN <= delay / LUMOS_REACTION_WINDOW;
+  const struct lumos_lane *own = &graph->job->lanes.items[lumos_graph_task(graph, task)->lane];
+  int64_t ran = (int64_t)lumos_graph_begun(graph, start) - lumos_graph_over(graph, start - delay);
+  int64_t ends = ran - ran_in_delay(graph, own, start, delay);
+  return ends * CHANCE_ONE_IN <= delay / LUMOS_REACTION_WINDOW;
 }
 
 /* Does it explain most late starts of its place? Of nodes, of which no order of launches tells the source: most of those
@@ -455,5 +474,6 @@ void lumos_graph_unseen_waits(struct lumos_rank_graph *graph) {
   lumos_vector_free(&search.places);
   lumos_vector_free(&search.patterns);
   lumos_vector_free(&search.latencies);
+  lumos_vector_free(&search.lanes);
   lumos_vector_free(&search.edges);
 }
