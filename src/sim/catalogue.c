@@ -173,7 +173,7 @@ static const struct lumos_metric_definition definitions[] = {
      "configuration out of blocks of the recording and simulates it. Averaged over the steps after the first, each "
      "against the recorded step that most of its blocks come from. It is the error that rebuilding itself adds to a "
      "prediction of another configuration."},
-    {"prediction_error", "source of doubt", "share", "step_time",
+    {"prediction_error", "source of uncertainty", "share", "step_time",
      "How much one source of error may move the predicted step, as one standard deviation. Sources are independent: "
      "their squares add up. The range of a predicted time holds what would truly happen with a chance of 90 %."},
     {"transplant_error", "cross-step error", "share", "step_time",

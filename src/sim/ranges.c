@@ -475,8 +475,8 @@ static void set_ranges(struct ranges *ranges, double whole) {
 
 static void tell_largest(const struct ranges *ranges) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "the largest source of doubt in this prediction: %s (%.2g %% of the step)", ranges->largest,
-                    100 * ranges->largest_share);
+  lumos_text_format(&text, "the largest source of uncertainty in this prediction: %s (%.2g %% of the step)",
+                    ranges->largest, 100 * ranges->largest_share);
   lumos_text_char(&text, '\0');
   lumos_job_note(ranges->job, "sim.largest_error", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
   lumos_text_free(&text);
