@@ -56,7 +56,7 @@ small='cli/(completion|cut|deadlock|driver|edited|errors|example|hostile|inputs|
 sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
 sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
-drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$' && LUMOS_ALL=yes run_tests build -R '^cli/diagnosis$'; }
+drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$' && LUMOS_ALL=yes run_tests build -R '^cli/(diagnosis|perturbed|rebuild|removed)$'; }
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
 long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
 
@@ -88,7 +88,7 @@ all=(
   'emulated_cluster  |   90 | The emulated cluster by itself, and edges in real traces'
   'damaged_traces    |   60 | Two hundred ways to damage each trace'
   'benchmark         |   30 | The benchmark, as a smoke test'
-  'drawn_jobs        |  300 | Two hundred jobs drawn by chance'
+  'drawn_jobs        |  400 | Two hundred jobs drawn by chance, and all predictions held against what then happens'
   'long_traces       |  240 | The public traces that take long, all of the browser, every signal'
   'check_tidy        |  800 | clang-tidy'
   'fuzz              |  500 | Fuzzers, a minute each'

@@ -22,12 +22,19 @@ _lumos_words() {
   place=$((${#words[@]} - 1))
 }
 
-# _lumos_options: the lines "-o --output FILE" of the help on standard input; "-" where there is no letter or no argument.
+# _lumos_options: of the help the options, as `letters`, `longs` and `arguments`; "-" where there is no letter or no argument.
 _lumos_options() {
-  sed -nE '/^Options:$/,/^Examples:$/{
-    s/^  (-.), (--[a-z-]+)(=([^ ]+))?( .*)?$/\1 \2 \4-/p
-    s/^      (--[a-z-]+)(=([^ ]+))?( .*)?$/- \1 \3-/p
-  }' | sed -E 's/ ([^ ]+)-$/ \1/'
+  local line rest=${help#*$'\n'Options:$'\n'}
+  rest=${rest%%$'\n'Examples:$'\n'*}$'\n'
+  letters=() longs=() arguments=()
+  while [[ -n $rest ]]; do
+    line=${rest%%$'\n'*}
+    rest=${rest#*$'\n'}
+    if [[ $line = '  '*--* && $line =~ ^\ \ (-.,|\ \ \ )\ (--[a-z-]+)(=([^ ]+))?(\ .*)?$ ]]; then
+      line=${BASH_REMATCH[1]%,}
+      letters+=("${line/#\ */-}") longs+=("${BASH_REMATCH[2]}") arguments+=("${BASH_REMATCH[4]:--}")
+    fi
+  done
 }
 
 # _lumos_description OPTION: what the help on standard input says of the option, on one line.
@@ -89,34 +96,39 @@ _lumos_argument() {
 
 # _lumos_option: an argument of an option where the cursor is at one; fails where it is not.
 _lumos_option() {
-  local letter long argument
-  while read -r letter long argument; do
-    if [[ $argument = - ]]; then continue; fi
-    if [[ ${words[place]} = "$long="* ]]; then
-      start=$long=
-      value=${words[place]#"$long="}
-    elif ! { ((place > 1)) && [[ ${words[place - 1]} = "$long" || ${words[place - 1]} = "$letter" ]]; }; then
+  local i
+  for i in "${!longs[@]}"; do
+    if [[ ${arguments[i]} = - ]]; then continue; fi
+    if [[ ${words[place]} = "${longs[i]}="* ]]; then
+      start=${longs[i]}=
+      value=${words[place]#"$start"}
+    elif ! { ((place > 1)) && [[ ${words[place - 1]} = "${longs[i]}" || ${words[place - 1]} = "${letters[i]}" ]]; }; then
       continue
     fi
-    _lumos_argument "$long" "$argument"
+    _lumos_argument "${longs[i]}" "${arguments[i]}"
     return 0
-  done < <(_lumos_options <<<"$help")
+  done
   return 1
 }
 
 # _lumos_tool: the options and operands of the tool whose help is `help`.
 _lumos_tool() {
-  local before letter long argument
+  local before i
+  local -a letters longs arguments
+  _lumos_options
   for before in "${words[@]:1:place-1}"; do
     if [[ $before = -- ]]; then _lumos_files; return; fi
   done
   if _lumos_option; then return; fi
   if [[ $value = -* ]]; then
-    while read -r letter long argument; do
-      if [[ $long = "$value"* ]]; then found+=("$long$([[ $argument = - ]] || echo '=')"); fi
-    done < <(_lumos_options <<<"$help")
+    for i in "${!longs[@]}"; do
+      if [[ ${longs[i]} = "$value"* ]]; then
+        found+=("${longs[i]}")
+        if [[ ${arguments[i]} != - ]]; then found[-1]+==; fi
+      fi
+    done
     if [[ ${#found[@]} -eq 1 && ${found[0]} = *= ]]; then compopt -o nospace 2>/dev/null; fi
-  elif grep -q '^Usage:.* \[TRACE' <<<"$help"; then # rather than a stream
+  elif [[ $help =~ $'\n'Usage:[^$'\n']*\ \[TRACE ]]; then # rather than a stream
     _lumos_files .json .json.gz .json.zst
   else
     _lumos_files

@@ -27,9 +27,9 @@ offered() {
 offers() {
   local line=$1 got wanted
   shift
-  got=$(offered "$line" | tr '\n' ' ')
-  wanted=$([ $# -eq 0 ] || printf '%s\n' "$@" | sort | tr '\n' ' ')
-  [ "$got" = "$wanted" ] || fail "'$line' offers '$got' instead of '$wanted'"
+  got=$(offered "$line")
+  wanted=$([ $# -eq 0 ] || printf '%s\n' "$@" | sort)
+  [ "$got" = "$wanted" ] || fail "'$line' offers '${got//$'\n'/ }' instead of '${wanted//$'\n'/ }'"
 }
 
 # --- Commands ---
@@ -92,9 +92,8 @@ mapfile -t kinds < <(offered 'lumos-transform -s kind=')
 for kind in $(jq -r 'select(.type=="task") | .kind' graph | sort -u); do
   [[ " ${kinds[*]} " == *" $kind "* ]] || fail "kind=$kind is not offered; add it to the help of --scale"
 done
-for kind in "${kinds[@]}"; do
-  expect 0 lumos-transform -s "kind=$kind=1" graph -o none
-done
+scales=("${kinds[@]/#/--scale=kind=}")
+expect 0 lumos-transform "${scales[@]/%/=1}" graph -o none
 [ ${#kinds[@]} -ge 17 ] || fail "only ${#kinds[@]} kinds are offered"
 rm -f graph none message
 

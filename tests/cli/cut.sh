@@ -12,8 +12,7 @@ cut_at() {
   head -c "$2" "$1" >cut
   expect 2 "$3" cut -o "out.$4"
   says cut "$3"
-  [ -z "$(find . -name '*out.*')" ] || fail "$3 left a file after $2 bytes of $1"
-  rm -f ./*out.* ./.out.*
+  ! compgen -G '*out.*' >/dev/null && ! compgen -G '.*out.*' >/dev/null || { fail "$3 left a file after $2 bytes of $1"; rm -f ./*out.* ./.*out.*; }
 }
 
 while read -r stream tool suffix; do
@@ -25,7 +24,6 @@ while read -r stream tool suffix; do
   cut_at "$stream" $((size - last_line)) "$tool" "$suffix"     # only the end line is missing
   cut_at "$stream" $((size - last_line - 1)) "$tool" "$suffix" # and the line end before it
   cut_at "$stream" $((size - 3)) "$tool" "$suffix"             # in the end line
-  [ -z "$(find . -name '.out*')" ] || fail "$tool left temporary files"
 done <<'STREAMS'
 parse lumos-graph graph
 graph lumos-transform transform

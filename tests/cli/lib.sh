@@ -40,13 +40,15 @@ expect() {
 }
 
 # says TEXT...: every text is in the last message, which is one clean line that begins with the tool's name.
+# Here and below bash does by itself what it can: to begin a process takes longer than most of what is tested.
 says() {
-  local text
+  local text message_text
+  ! IFS= read -r -d '' message_text <message || fail 'the message holds a byte 0'
   for text in "$@"; do
-    grep -qF -- "$text" message || fail "the message lacks '$text': $(head -c 300 message)"
+    [[ $message_text == *"$text"* ]] || fail "the message lacks '$text': ${message_text:0:300}"
   done
-  clean message
-  grep -q '^lumos-[a-z]*: ' message || fail "the message does not begin with the tool's name: $(head -c 300 message)"
+  [[ $message_text != *[$'\x01'-$'\x08'$'\x0b'-$'\x1f'$'\x7f']* ]] || fail 'the message holds control bytes'
+  [[ $'\n'$message_text =~ $'\n'lumos-[a-z]*:\  ]] || fail "the message does not begin with the tool's name: ${message_text:0:300}"
 }
 
 # clean FILE: no control byte but line ends, so nothing can steer a terminal.
@@ -72,23 +74,29 @@ have_traces() {
   printf "SKIPPED in part: the real traces are not here (LUMOS_TRACES='%s')\n" "$traces"
   return 1
 }
+
+# need_python: $python is the interpreter itself; what is called python3 may be a script that looks for it each time.
+need_python() { python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here (apt-get install python3)'; }
 need_traces() { have_traces >/dev/null || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
 
 # too_long FOLDER: whether a set of real traces is left to LUMOS_ALL=yes (tests/run.sh --all): two thirds of all bytes are in five of eighteen sets.
-too_long() { [ "${LUMOS_ALL:-no}" != yes ] && [ "$(cat "$1"/*.json* | wc -c)" -gt 1500000 ]; }
+too_long() { [ "${LUMOS_ALL:-no}" != yes ] && (($(stat -c '+%s' "$1"/*.json*) > 1500000)); }
 
 # each_job COMMAND [every]: COMMAND NAME TRACE... for the jobs of the real traces, with `every` the long ones, too; the sets that are several jobs
 # go file by file.
 each_job() {
-  local folder set trace left_out=
+  local folder set trace name left_out=
   for folder in "$traces"/*/; do
-    set=$(basename "$folder")
+    set=${folder%/} set=${set##*/}
     if [ "${2-}" != every ] && too_long "$folder"; then
       left_out+=" $set"
       continue
     fi
     if [[ ' hta-cuda-sync-A100 tracelens-qwen-H100-vs-MI300 ' == *" $set "* ]]; then
-      for trace in "$folder"*.json.gz; do "$1" "$set/$(basename "$trace" | cut -c1-12)" "$trace"; done
+      for trace in "$folder"*.json.gz; do
+        name=${trace##*/}
+        "$1" "$set/${name:0:12}" "$trace"
+      done
     else
       "$1" "$set" "$folder"
     fi
@@ -101,18 +109,34 @@ each_job() {
 # refuses the traces. They are for reading: who links to one unlinks it before writing a file of that name.
 streams() {
   local folder
-  folder=${LUMOS_SHARED:-$work/shared}/$(stat -Lc '%n %s %y' "$bin"/lumos-{parse,graph,sim} "$@" | sha256sum | cut -c1-16)
+  read -r folder _ < <(stat -Lc '%n %s %y' "$bin"/lumos-{parse,graph,sim} "$@" | sha256sum)
+  folder=${LUMOS_SHARED:-$work/shared}/${folder:0:16}
   parsed=$folder/parse graphed=$folder/graph simulated=$folder/sim
-  mkdir -p "$folder"
-  (
-    flock 9
-    [ -e "$folder/made" ] ||
-      { lumos-parse "$@" | tee "$parsed" | lumos-graph | tee "$graphed" | lumos-sim -o "$simulated" || rm -f "$simulated"; } 2>/dev/null
-    touch "$folder/made"
-  ) 9>"$folder/lock"
+  if [ ! -e "$folder/made" ]; then
+    mkdir -p "$folder"
+    (
+      flock 9
+      [ -e "$folder/made" ] ||
+        { lumos-parse "$@" | tee "$parsed" | lumos-graph | tee "$graphed" | lumos-sim -o "$simulated" || rm -f "$simulated"; } 2>/dev/null
+      touch "$folder/made"
+    ) 9>"$folder/lock"
+  fi
   [ -e "$simulated" ] && return
   ! lumos-parse "$@" -o /dev/null 2>/dev/null || fail "no simulation of $*"
   return 1
+}
+
+# reports TRACE...: of a job of `streams` also the files $page and $document, its report as HTML and as JSON, made once as well.
+reports() {
+  streams "$@" || return
+  page=${simulated%sim}page.html document=${simulated%sim}document.json
+  if [ ! -e "$document" ]; then
+    (
+      flock 9
+      [ -e "$document" ] || { lumos-render "$simulated" -o "$page" && lumos-render "$simulated" -o "$document"; } 2>/dev/null
+    ) 9>"${simulated%sim}lock"
+  fi
+  [ -e "$document" ]
 }
 
 # valid_html FILE: one self-contained page. tidy has the last word where it is installed.

@@ -8,7 +8,7 @@ lumos-parse "${example[@]}" 2>message | lumos-sim >sim || fail 'the example cann
 texts() { sed 's/<text/\n<text/g' "$1" | sed -nE 's/^<text[^>]*>([^<]*)<.*/\1/p' | sed 's/\xc2\xa0/ /g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'; }
 box() { sed -nE 's/.*viewBox="0 0 ([0-9.]+) ([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)".*/\1 \2 \3 \4/p' "$1" | head -1; }
 
-# --- Sizes ---
+# --- Sizes: what SVG has PNG and PDF have, too, which are seen of two pictures, or of all with LUMOS_ALL=yes. ---
 for view in breakdown opportunities gantt busy pipeline layers graph; do
   expect 0 lumos-render sim --view $view -o plain.svg
   read -r width height _ < <(box plain.svg)
@@ -20,12 +20,13 @@ for view in breakdown opportunities gantt busy pipeline layers graph; do
       fail "$view at $size is $width x $height"
   done
   for size in 1920x1080 800x600; do
-    expect 0 lumos-render sim --view $view --size $size -o sized.png
     expect 0 lumos-render sim --view $view --size $size -o sized.svg
-    expect 0 lumos-render sim --view $view --size $size -o sized.pdf
-    [ "$(file sized.png | sed -nE 's/.*PNG image data, ([0-9]+) x ([0-9]+), .*/\1x\2/p')" = $size ] || fail "$view at $size: $(file sized.png)"
     read -r _ _ width height < <(box sized.svg)
     [ "${width}x$height" = $size ] || fail "$view at $size is ${width}x$height in SVG"
+    [[ $view =~ ^(breakdown|gantt)$ || ${LUMOS_ALL:-no} = yes ]] || continue
+    expect 0 lumos-render sim --view $view --size $size -o sized.png
+    expect 0 lumos-render sim --view $view --size $size -o sized.pdf
+    [ "$(file sized.png | sed -nE 's/.*PNG image data, ([0-9]+) x ([0-9]+), .*/\1x\2/p')" = $size ] || fail "$view at $size: $(file sized.png)"
     pdfinfo sized.pdf | sed -nE 's/^Page size: +([0-9.]+) x ([0-9.]+) pts.*/\1 \2/p' |
       awk -v s=$size '{ split(s, r, "x"); exit !($1 == r[1] * .75 && $2 > r[2] * .75 - 1 && $2 < r[2] * .75 + 1) }' || fail "$view at $size: $(pdfinfo sized.pdf | grep size)"
   done

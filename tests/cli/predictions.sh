@@ -6,6 +6,11 @@
 recording="--steps ${LUMOS_STEPS:-3} --seed ${LUMOS_SEED:-7} --quiet --plain"
 again=${LUMOS_AGAIN-}
 
+# due SHARE: whether a case is made unless LUMOS_ALL=yes makes them all: one in SHARE, each job with other changes than the one before, so that every job
+# and every change has some.
+jobs_seen=0 cases_seen=0
+due() { cases_seen=$((cases_seen + 1)) && [ "${LUMOS_ALL:-no}" = yes ] || [ $(((cases_seen + jobs_seen) % $1)) -eq 0 ]; }
+
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
 
@@ -30,10 +35,12 @@ judge() {
     esac
     shift
   done
+  [ $table = no ] && [ $# -eq 0 ] && [ -z "${LUMOS_CASES-}" ] || LUMOS_ALL=yes # whoever asks by hand, and ranges.sh
   for job in "${jobs[@]}"; do
     name=${job%%|*}
     name=${name%"${name##*[! ]}"}
     [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+    jobs_seen=$((jobs_seen + 1)) cases_seen=0
     cases "$name" "${job#*|}${without:+ --without $without}" >>results
   done
 

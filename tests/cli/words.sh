@@ -39,17 +39,24 @@ private='
 \b(colour|behaviour|neighbour|licence|favour|honour)\w*\b | color, behavior, neighbor, license
 '
 
-# look FILE NAME: no such word in the text.
+patterns=() instead=() every=
+while IFS= read -r row; do
+  [ -n "$row" ] || continue
+  pattern=${row% | *}
+  pattern=${pattern%"${pattern##*[! ]}"}
+  patterns+=("$pattern") instead+=("${row##* | }") every+="|$pattern"
+done <<<"$private"
+
+# look FILE NAME: no such word in the text. All are looked for at once; which it is is asked where there is one.
 look() {
-  local pattern instead found
-  while IFS= read -r row; do
-    [ -n "$row" ] || continue
-    pattern=$(sed -E 's/ +\| [^|]*$//' <<<"$row") instead=${row##* | }
-    found=$(grep -oiP ".{0,50}($pattern).{0,30}" "$1" | head -n 3)
-    [ -z "$found" ] || fail "$2 has a private word (write: $instead):
-$found"
-  done <<<"$private"
+  local i found
   looked=$((looked + 1))
+  grep -qiP "(${every#|})" "$1" || return 0
+  for i in "${!patterns[@]}"; do
+    found=$(grep -oiP ".{0,50}(${patterns[i]}).{0,30}" "$1" | head -n 3)
+    [ -z "$found" ] || fail "$2 has a private word (write: ${instead[i]}):
+$found"
+  done
 }
 looked=0
 one_line() { tr -s ' \n' ' ' | sed 's/\. /.\n/g'; }
