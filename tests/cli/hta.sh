@@ -2,7 +2,7 @@
 # lumos-sim --hta: every figure is the one that hta.py, which shares nothing with it, reads from the traces themselves; the steps that are chosen
 # and the way through files and joins change nothing; and a row count that the tool's own tests state for a trace is ours as well.
 . "$(dirname "$0")/lib.sh"
-python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here'
+need_python
 
 figures() { grep '^{"type":"metric","name":"hta_' "$1" | "$python" "$here/hta.py"; }
 

@@ -88,10 +88,11 @@ cp "${example[@]}" place/
 lumos-parse "${example[@]}" -o place/job.parse
 lumos-graph place/job.parse -o place/job.graph
 lumos-sim place/job.graph -o place/job.sim
+cp -r place pristine
 
 run_example() {
   local text status=0
-  rm -rf here && cp -r place here
+  rm -rf here && cp -rl place here
   (cd here && bash -eo pipefail "../$1" </dev/null >../output 2>../message) || status=$?
   text=$(cat "$1")
   [ $status -eq 0 ] || { fail "an example ($(basename "$1")) ends with $status: $(cat message)
@@ -103,15 +104,21 @@ $text"
   [ -s output ] || [[ $text =~ (-o|--output)[\ =] ]] || fail "an example ($(basename "$1")) prints nothing:
 $text"
 }
+# A command that stands in --help and in the page, too, runs once.
 count=0
+declare -A ran=()
 for script in examples/*; do
-  run_example "$script"
+  read -rd '' -a command_words <"$script" || true
   count=$((count + 1))
+  [ -z "${ran[${command_words[*]}]-}" ] || continue
+  ran[${command_words[*]}]=yes
+  run_example "$script"
 done
+diff -r place pristine >difference || fail "an example writes over what it reads: $(head -3 difference)"
 for kind in help page markdown; do
   compgen -G "examples/$kind.*" >/dev/null || fail "no example of kind $kind was found"
 done
-printf '%d examples ran: %d in --help, %d in man pages, %d in Markdown\n' $count "$(ls examples/help.* | wc -l)" \
+printf '%d examples, %d of them different, ran: %d in --help, %d in man pages, %d in Markdown\n' $count ${#ran[@]} "$(ls examples/help.* | wc -l)" \
   "$(ls examples/page.* | wc -l)" "$(ls examples/markdown.* | wc -l)"
 proved "options, metrics and fields stand in the pages, and $count examples of them, of --help and of the README run"
 finish

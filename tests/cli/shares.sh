@@ -1,22 +1,30 @@
 #!/usr/bin/env bash
 # One number for one thing: every share that a page states is its time over the time that it names, recomputed by shares.py from the JSON document.
 . "$(dirname "$0")/lib.sh"
-python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here'
+need_python
 
 jobs=0 shares=0
 # recompute NAME TRACE...
 recompute() {
   local name=$1
   shift
-  lumos-report "$@" -o page.html 2>message || return 0 # what gives no page is another test's
-  lumos-report "$@" -o document.json 2>message || fail "$name: $(head -c 300 message)"
-  "$python" "$here/shares.py" document.json page.html >told 2>&1 || fail "$name: $(head -c 2000 told)"
+  reports "$@" || return 0 # what gives no page is another test's
+  hold "$name"
+}
+
+# hold NAME: $page against $document.
+hold() {
+  local name=$1
+  "$python" "$here/shares.py" "$document" "$page" >told 2>&1 || fail "$name: $(head -c 2000 told)"
   jobs=$((jobs + 1))
   shares=$((shares + $(grep -oE '^[0-9]+ shares' told | grep -oE '[0-9]+' || echo 0)))
 }
 
 recompute example "${example[@]}"
-recompute changed "${example[@]}" -s kind=gemm=0.5
+lumos-transform -s kind=gemm=0.5 "$graphed" 2>/dev/null | lumos-sim -o changed 2>message || fail "a changed job: $(head -c 300 message)"
+page=page.html document=document.json
+lumos-render changed -o $page 2>message && lumos-render changed -o $document 2>message || fail "a changed job: $(head -c 300 message)"
+hold changed
 [ "$shares" -gt 200 ] || fail "only $shares shares"
 # Broken, it is seen: a rank's idle time that is twice as long.
 jq '.rank_steps |= map(if .idle then .idle *= 2 else . end) | .job_steps |= map(if .idle then .idle *= 2 else . end)' document.json >broken.json
