@@ -152,6 +152,28 @@ static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
 
 static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100.0 * (double)part / (double)whole; }
 
+/* Sequences in a step; 0: not known. */
+static int64_t global_batch(const struct lumos_job *job) {
+  const struct lumos_model_description *model =
+      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
+  int64_t replicas = model->sizes.dp > 0 ? model->sizes.dp : 1;
+  bool known = model->micro_batch > 0 && model->micro_batches > 0;
+  __int128 sequences = (__int128)model->micro_batch * model->micro_batches * replicas;
+  return known && sequences < INT64_C(1) << 53U ? (int64_t)sequences : 0;
+}
+
+static void tell_batch(struct lumos_job *built, const struct lumos_job *job) {
+  int64_t was = global_batch(job), now = global_batch(built);
+  if (was > 0 && now > 0 && was != now) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "the global batch changes from %lld to %lld sequences in a step", (long long)was,
+                      (long long)now);
+    lumos_text_char(&text, '\0');
+    lumos_job_note(built, "transform.global_batch", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
+    lumos_text_free(&text);
+  }
+}
+
 static void put_note(struct lumos_job *job, const struct rebuild_census *census, struct lumos_decimal deviation) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
@@ -251,6 +273,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     free(groups);
     put_error(both.built, both.deviation);
     put_note(both.built, &census, both.deviation);
+    tell_batch(both.built, job);
     put_folded(both.built);
   }
   rebuild_templates_free(&templates);

@@ -1,6 +1,7 @@
 #include "rebuild/recorded.h"
 
 #include "rebuild/exchange.h"
+#include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +46,10 @@ static void look_at_optimizer(struct rebuild_recorded *recorded) {
   for (size_t t = 0; t < job->tasks.count && !recorded->sharded; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     const char *op = lumos_string(job->strings, lumos_detail_of(job, task)->comm.op);
-    recorded->sharded = task->phase == LUMOS_OPTIMIZER_PHASE && task->kind == LUMOS_COLLECTIVE &&
-                        (strcmp(op, "all_gather") == 0 || strcmp(op, "reduce_scatter") == 0);
+    bool gathers = strcmp(op, "all_gather") == 0;
+    bool updates = task->phase == LUMOS_OPTIMIZER_PHASE && (gathers || strcmp(op, "reduce_scatter") == 0);
+    bool spreads = task->phase == LUMOS_FORWARD && gathers && rebuild_role_of(job, t) == LUMOS_DATA; /* FSDP */
+    recorded->sharded = task->kind == LUMOS_COLLECTIVE && (updates || spreads);
   }
 }
 

@@ -572,6 +572,27 @@ static struct reduction reduction_for(const struct lumos_job *from, const struct
                             .shards = chosen(asked->distributed_optimizer, habits.shards)};
 }
 
+/* What is asked for has to have something that it can change. */
+static bool check_habits(const struct lumos_job *from, const struct lumos_job *built, const struct lumos_rebuild *asked,
+                         struct lumos_error *error) {
+  struct rebuild_habits habits;
+  if (asked->bucket_mb == 0 && asked->overlap_gradients == 0 && asked->distributed_optimizer == 0) {
+    return true;
+  }
+  if (built->models.items[0].sizes.dp <= 1) {
+    return lumos_fail(error, "one replica reduces no gradients: --bucket-mb, --overlap-gradients and "
+                             "--distributed-optimizer need --dp 2 at least");
+  }
+  rebuild_habits_find(&habits, from);
+  return from->models.items[0].sizes.dp <= 1 || (habits.reduces && !habits.spreads) ||
+         lumos_fail(error,
+                    habits.spreads
+                        ? "the recorded replicas spread their parameters (FSDP), so gradients cannot be reduced in "
+                          "another way; leave --bucket-mb, --overlap-gradients and --distributed-optimizer out"
+                        : "the recording shows no reduction of gradients that could be changed; record "
+                          "communication with its sizes");
+}
+
 static bool weave(struct reducing *reducing, struct lumos_error *error) {
   rebuild_weave_begin(&reducing->weave, reducing->job);
   add_streams(reducing);
@@ -620,6 +641,9 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
                     struct lumos_error *error) {
   if (built->models.count == 0 || from->models.count == 0) {
     return true;
+  }
+  if (!check_habits(from, built, asked, error)) {
+    return false;
   }
   if (built->models.items[0].sizes.dp <= 1 && from->models.items[0].sizes.dp > 1) {
     rebuild_strip(built, from, true);
