@@ -7,18 +7,45 @@ unsigned rebuild_axes_of_role(uint8_t role) {
                                   : 0;
 }
 
+/* Are the ranks that were recorded numbered as those that are built? */
+static bool is_numbered(const struct lumos_job *job, const struct lumos_parallel *sizes) {
+  bool numbered = sizes->tp > 0 && sizes->pp > 0 && sizes->dp > 0;
+  for (size_t r = 0; r < job->ranks.count && numbered; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    const struct lumos_parallel *at = &rank->parallel;
+    numbered = rank->has_parallel && at->tp >= 0 && at->tp < sizes->tp && at->dp >= 0 && at->dp < sizes->dp &&
+               at->pp >= 0 && at->pp < sizes->pp && rank->rank == rebuild_number_at(sizes, at->tp, at->pp, at->dp);
+  }
+  return numbered;
+}
+
+/* The place of a rank (a number); false: it was not recorded, and no number tells it. */
+static bool find_place(const struct lumos_job *job, const struct lumos_parallel *sizes, int32_t number,
+                       struct lumos_parallel *at) {
+  uint32_t rank = lumos_job_rank(job, number);
+  if (rank == LUMOS_NONE && sizes != NULL && number >= 0) {
+    *at = (struct lumos_parallel){
+        .tp = number % sizes->tp, .pp = number / sizes->tp / sizes->dp, .dp = number / sizes->tp % sizes->dp};
+    return true;
+  }
+  if (rank != LUMOS_NONE) {
+    *at = job->ranks.items[rank].parallel;
+  }
+  return rank != LUMOS_NONE && job->ranks.items[rank].has_parallel;
+}
+
 unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role) {
-  const struct lumos_parallel *first = NULL;
+  const struct lumos_parallel *sizes = job->models.count > 0 ? &job->models.items[0].sizes : NULL;
+  struct lumos_parallel first = {0}, at;
   uint32_t known = 0;
   unsigned axes = 0;
+  sizes = sizes != NULL && is_numbered(job, sizes) ? sizes : NULL;
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t rank = lumos_job_rank(job, ranks[i]);
-    if (rank != LUMOS_NONE && job->ranks.items[rank].has_parallel) {
-      const struct lumos_parallel *at = &job->ranks.items[rank].parallel;
-      first = first == NULL ? at : first;
-      axes |= at->tp != first->tp ? REBUILD_TENSOR : 0U;
-      axes |= at->pp != first->pp ? REBUILD_PIPELINE : 0U;
-      axes |= at->dp != first->dp ? REBUILD_DATA : 0U;
+    if (find_place(job, sizes, ranks[i], &at)) {
+      first = known == 0 ? at : first;
+      axes |= at.tp != first.tp ? REBUILD_TENSOR : 0U;
+      axes |= at.pp != first.pp ? REBUILD_PIPELINE : 0U;
+      axes |= at.dp != first.dp ? REBUILD_DATA : 0U;
       known++;
     }
   }

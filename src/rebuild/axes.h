@@ -7,8 +7,8 @@
 /* Added up. At the ends: the first and the last stage of a pipeline alone. */
 enum rebuild_axis { REBUILD_TENSOR = 1, REBUILD_PIPELINE = 2, REBUILD_DATA = 4, REBUILD_ENDS = 8 };
 
-/* Along which axes these recorded ranks (numbers) differ, as far as their places are known; and that of a group's role (0:
- * none), where not all of them are, or it is one. */
+/* Along which axes these recorded ranks (numbers) differ, as far as their places are known, by their numbers where they were
+ * not recorded; and that of a group's role (0: none), where not all of them are, or it is one. */
 unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role);
 unsigned rebuild_axes_of_role(uint8_t role);
 

@@ -79,24 +79,31 @@ static uint32_t label_recorded(struct rebuild_joining *joining, struct lumos_num
   return label;
 }
 
-static uint8_t role_of(const struct lumos_job *job, lumos_string_id group) {
+static const struct lumos_group *group_of(const struct lumos_job *job, lumos_string_id id) {
   for (size_t g = 0; g < job->groups.count; g++) {
-    if (job->groups.items[g].id == group) {
-      return job->groups.items[g].role;
+    if (job->groups.items[g].id == id) {
+      return &job->groups.items[g];
     }
   }
-  return 0;
+  return NULL;
 }
 
+/* Where members were not recorded, those of its group. */
 static uint8_t axes_of(const struct lumos_job *job, const struct lumos_collective *collective) {
   uint32_t count = collective->member_count;
-  int32_t *ranks = lumos_allocate(count * sizeof *ranks);
-  for (uint32_t m = 0; m < count; m++) {
-    ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)])].rank;
+  const struct lumos_group *group =
+      !is_pair(collective) && (int64_t)count < collective->size ? group_of(job, collective->group) : NULL;
+  unsigned axes = 0;
+  if (group != NULL && group->member_count > 0) {
+    axes = rebuild_axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
+  } else {
+    int32_t *ranks = lumos_allocate(count * sizeof *ranks);
+    for (uint32_t m = 0; m < count; m++) {
+      ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)])].rank;
+    }
+    axes = rebuild_axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
+    free(ranks);
   }
-  uint8_t role = (int64_t)count < collective->size ? role_of(job, collective->group) : 0;
-  unsigned axes = rebuild_axes_of(job, ranks, count, 0) | rebuild_axes_of_role(role);
-  free(ranks);
   return (uint8_t)(axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U));
 }
 
