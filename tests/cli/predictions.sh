@@ -15,8 +15,9 @@ due() { cases_seen=$((cases_seen + 1)) && [ "${LUMOS_ALL:-no}" = yes ] || [ $(((
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
 
 # predicted_step: "STEP|LOW|HIGH" of the stream at hand, with the 90 % range; "STEP||" where it has none.
+# What is simulated is in the file `sim` afterwards.
 predicted_step() {
-  lumos-sim --opportunities off 2>message |
+  lumos-sim --opportunities off 2>message | tee sim |
     sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p' |
     awk 'NR > 1 { step += $1; low += $2; high += $3; ranges += NF == 3 }
       END { if (NR < 2 || step <= 0) exit 1; n = NR - 1; printf "%.1f|", step / n; if (ranges == n) printf "%.1f|%.1f\n", low / n, high / n; else print "|" }' ||

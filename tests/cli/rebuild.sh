@@ -5,14 +5,15 @@
 #   tests/cli/rebuild.sh [--table] [--without MECHANISMS] [JOB...]
 #
 # as in perturbed.sh; the long list of jobs and configurations with LUMOS_ALL=yes. Beside each prediction stands that of the trivial rule: GPU
-# time and pipeline by formula, nothing of hosts, waiting or overlap.
+# time and pipeline by formula, nothing of hosts, waiting or overlap. Where the time of a step goes (exposed computation, overlapped, exposed
+# communication, copies, idle) and how much of it is bubble is held against the truth, too, in points of the step.
 . "$(dirname "$0")/lib.sh"
 . "$here/predictions.sh"
 
 # name | options | other configurations: options of the emulated cluster, which are those of lumos-transform, in quotation marks
 short=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 8" "--micro-batches 4" "--pp 2" "--dp 4 --bucket-mb 100"'
-  'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8"'
+  'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8" "--schedule zb-h1" "--schedule interleaved --vp 2"'
   'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4"'
 )
 long=(
@@ -21,9 +22,14 @@ long=(
   'tensor parallel|--layers 4 --hidden 4096 --tp 2 --micro-batches 2|"--layers 8" "--layers 2" "--micro-batches 4"'
   'distributed optimizer|--layers 4 --hidden 2048 --dp 4 --micro-batches 2 --distributed-optimizer on|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
   'data parallel, wide|--layers 4 --hidden 4096 --dp 2 --micro-batches 2|"--dp 4" "--dp 8" "--layers 8"'
-  'pipeline of four|--layers 8 --hidden 2048 --pp 4 --micro-batches 8|"--pp 2" "--pp 8" "--schedule gpipe" "--micro-batches 16" "--layers 16"'
-  'pipeline, separate transfers|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --batched-p2p off|"--pp 4" "--pp 1"'
-  'three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--pp 1" "--pp 4" "--layers 8" "--dp 4"'
+  'pipeline of four|--layers 8 --hidden 2048 --pp 4 --micro-batches 8|"--pp 2" "--pp 8" "--schedule gpipe" "--micro-batches 16" "--layers 16" "--schedule zb-h1" "--schedule interleaved --vp 2" "--pp 2 --schedule interleaved --vp 4"'
+  'pipeline, separate transfers|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --batched-p2p off|"--pp 4" "--pp 1" "--schedule zb-h1" "--schedule interleaved --vp 2"'
+  'three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--pp 1" "--pp 4" "--layers 8" "--dp 4" "--schedule zb-h1" "--schedule interleaved --vp 2"'
+  'interleaved|--layers 8 --hidden 2048 --pp 4 --micro-batches 8 --schedule interleaved --vp 2|"--schedule 1f1b --vp 1" "--schedule zb-h1 --vp 1" "--pp 2" "--micro-batches 16" "--layers 16"'
+  'interleaved, with replicas|--layers 8 --hidden 2048 --pp 2 --dp 2 --micro-batches 4 --schedule interleaved --vp 2|"--schedule 1f1b --vp 1" "--pp 4" "--vp 4"'
+  'zero bubble|--layers 8 --hidden 2048 --pp 4 --micro-batches 8 --schedule zb-h1|"--schedule 1f1b" "--schedule interleaved --vp 2" "--pp 2" "--pp 8" "--micro-batches 16"'
+  'zero bubble, three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --schedule zb-h1 --node-size 16|"--schedule 1f1b" "--pp 4"'
+  'GPipe|--layers 8 --hidden 2048 --pp 4 --micro-batches 8 --schedule gpipe|"--pp 2" "--schedule 1f1b" "--micro-batches 16"'
   'one GPU, from nothing|--layers 4 --hidden 2048 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 8 --bucket-mb 100" "--dp 4 --bucket-mb 100 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on"'
   'one GPU, longer, from nothing|--layers 8 --hidden 2048 --micro-batches 8|"--pp 4" "--pp 2 --dp 2 --bucket-mb 50" "--dp 2 --bucket-mb 25" "--dp 16 --bucket-mb 100" "--dp 8 --bucket-mb 200 --distributed-optimizer on --overlap-gradients off"'
   'one GPU, host-bound, from nothing|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4|"--pp 2" "--dp 4 --bucket-mb 25"'
@@ -49,13 +55,53 @@ all='all|0.8 3.2|0|'
 # value NAME DEFAULT OPTIONS: the last value of an option.
 value() { sed -nE "s/.*--$1 ([0-9]+).*/\1/p; t; s/.*/$2/p" <<<"$3"; }
 
+# filled OPTIONS: how much of the bubble of 1F1B a schedule leaves: one part of --vp, or a third where weights are apart.
+filled() {
+  case $(sed -nE 's/.*--schedule ([a-z0-9-]+).*/\1/p' <<<"$1") in
+    interleaved) awk "BEGIN { print 1 / $(value vp 1 "$1") }" ;;
+    zb-h1) echo 0.3333 ;;
+    *) echo 1 ;;
+  esac
+}
+
 # trivial OPTIONS CHANGE STEP: the step by formula, in ns: as many layers and micro-batches as a stage has, and a pipeline that fills and drains.
 trivial() {
   local layers micro_batches stages
   layers=$(value layers 12 "$1") micro_batches=$(value micro-batches 8 "$1") stages=$(value pp 1 "$1")
   awk -v step="$3" -v l="$layers" -v m="$micro_batches" -v p="$stages" -v to_l="$(value layers "$layers" "$2")" \
     -v to_m="$(value micro-batches "$micro_batches" "$2")" -v to_p="$(value pp "$stages" "$2")" \
-    'BEGIN { printf "%.0f\n", step * (to_l / to_p * (to_m + to_p - 1)) / (l / p * (m + p - 1)) }'
+    -v f="$(filled "$1")" -v to_f="$(filled "$1 $2")" \
+    'BEGIN { printf "%.0f\n", step * (to_l / to_p * (to_m + (to_p - 1) * to_f)) / (l / p * (m + (p - 1) * f)) }'
+}
+
+# true_shares FOLDER, predicted_shares: of the steps but the first, in % of the ranks' time: exposed computation, overlapped, exposed
+# communication, copies, idle; bubble.
+true_shares() {
+  true_ranks "$1" | awk 'NR == 1 { first = $1 } $1 == first { next }
+    { all += $4 - $3; part[1] += $5; part[2] += $6; part[3] += $7 + $8 + $9; part[4] += $10; part[5] += $11; part[6] += $9 }
+    END { for (i = 1; i <= 6; i++) printf "%.4f ", 100 * part[i] / all }'
+}
+predicted_shares() {
+  awk "$field"'
+    BEGIN { number["exposed_compute"] = 1; number["overlapped"] = 2; number["exposed_communication"] = 3; number["exposed_copy"] = 4; number["idle"] = 5; number["pipeline_bubble"] = 6 }
+    !/^\{"type":"metric"/ || !/"source":"simulated"/ || !/"scope":\{"rank":[0-9]+,"step":[0-9]+\}/ { next }
+    { step = field("step"); name = field("name") }
+    name == "step_time" && (first == "" || step < first) { first = step }
+    name == "step_time" { all[step] += field("value") }
+    name in number { part[number[name] " " step] += field("value") }
+    END {
+      for (step in all) if (step != first) { whole += all[step]; for (i = 1; i <= 6; i++) sum[i] += part[i " " step] }
+      for (i = 1; i <= 6; i++) printf "%.4f ", 100 * sum[i] / whole
+    }' sim
+}
+
+# compare_shares GROUP JOB CHANGE FOLDER: a line into the file `shares`: group, job, change, by how many points the worst part is off, the bubble.
+compare_shares() {
+  { true_shares "$4" && echo && predicted_shares && echo; } | awk -v at="$1|$2|$3" '
+    NR == 1 { split($0, was) }
+    NR == 2 { for (i = 1; i <= 6; i++) { off[i] = $i - was[i]; off[i] = off[i] < 0 ? -off[i] : off[i] }
+      for (i = 1; i <= 5; i++) worst = off[i] > worst ? off[i] : worst
+      printf "%s|%.2f|%.2f\n", at, worst, off[6] }' >>shares
 }
 
 # cases JOB OPTIONS|CHANGES: a line a case: group, job, change, step without it, true, predicted, in ns
@@ -70,6 +116,7 @@ cases() {
   eval "list=(${changes%"$without"})"
   lumos-transform --rebuild graph -o built 2>message || fail "$job: not built: $(head -c 300 message)"
   printf 'recorded|%s|as recorded|%s|%s|%s\n' "$job" "$(true_steps unchanged | steps)" "$(true_steps unchanged | steps)" "$(predicted_step <built)"
+  compare_shares recorded "$job" 'as recorded' unchanged
   for change in "${list[@]}"; do
     group=${change%% *} group=${group#--}
     rm -rf changed
@@ -79,12 +126,20 @@ cases() {
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \
       "$({ lumos-transform $change graph 2>message || fail "$job, $change: $(head -c 300 message)"; } | predicted_step)"
+    compare_shares "$group" "$job" "$change" changed
   done
 }
 
 jobs=("${short[@]}")
 [ "${LUMOS_ALL:-no}" != yes ] || jobs+=("${long[@]}")
 judge 8 configuration 'configurations' "$@"
+
+# Points of the step that the worst part of the breakdown, and the bubble, may be off: of the recorded configuration, and of others.
+awk -F'|' '$1 == "recorded" ? $4 > 1 || $5 > 1 : $4 > 2 || $5 > 1.5' shares >off
+[[ " $* " != *' --table '* ]] || { printf '\n| job | configuration | breakdown off by, points | bubble |\n|---|---|---|---|\n' && awk -F'|' '{ printf "| %s | %s | %s | %s |\n", $2, $3, $4, $5 }' shares; }
+[[ " $* " == *' --without '* ]] || [ ! -s off ] || fail "where time goes is further off than it may be: $(head -5 off | tr '\n' ' ')"
+proved "where the time of a step goes is off by $(awk -F'|' '{ sum += $4; worst = $4 > worst ? $4 : worst; bubble = $5 > bubble ? $5 : bubble }
+  END { printf "%.2f points on average and %.2f at worst, the bubble by %.2f at worst", sum / NR, worst, bubble }' shares)"
 proved "by formula alone they are off by $(awk '{ error = $2 / $1 - 1; error = error < 0 ? -error : error; sum += error; worst = error > worst ? error : worst }
   END { printf "%.1f %% on average and %.1f %% at worst", 100 * sum / NR, 100 * worst }' by_formula)"
 finish
