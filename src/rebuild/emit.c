@@ -2,6 +2,7 @@
 
 #include "base/numbering.h"
 #include "job/builder.h"
+#include "rebuild/exchange.h"
 #include "rebuild/groups.h"
 #include "rebuild/join.h"
 #include "rebuild/ports.h"
@@ -33,6 +34,9 @@ struct emission {
   struct lumos_numbering thread_pairs; /* two threads of a rank, of which the first hands over to the second */
   LUMOS_VECTOR(uint32_t) hand_overs;   /* by number of such a pair: the first such dep */
   uint32_t sends, receives;            /* an inferred edge to what is sent, from what is received; or none */
+  bool awaits_sends;                   /* passes also wait for what was sent before them */
+  bool awaits_passes;                  /* what is received also waits for the pass before it */
+  bool beside;                         /* in what is built, only those of the same phase do */
   struct rebuild_joining *joining;
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
@@ -79,6 +83,13 @@ static void list_deps(struct emission *emission) {
   emission->dep_first = first;
 }
 
+enum { SENDS = REBUILD_TO_NEXT | REBUILD_TO_PREVIOUS, RECEIVES = REBUILD_FROM_NEXT | REBUILD_FROM_PREVIOUS };
+
+static bool does_only(const struct lumos_job *job, uint32_t task, unsigned what) {
+  unsigned exchange = rebuild_exchange_of_task(job, task);
+  return exchange != 0 && (exchange & ~what) == 0;
+}
+
 /* The first hand-over of each pair of threads, and the edges of sends and receives. Without the latter edges are recorded,
  * and calls make streams wait. */
 static void find_patterns(struct emission *emission) {
@@ -100,6 +111,8 @@ static void find_patterns(struct emission *emission) {
     emission->sends = inferred && dst->kind == LUMOS_P2P && emission->sends == LUMOS_NONE ? d : emission->sends;
     emission->receives =
         inferred && src->kind == LUMOS_P2P && emission->receives == LUMOS_NONE ? d : emission->receives;
+    emission->awaits_sends = emission->awaits_sends || (inferred && does_only(from, dep->src, SENDS));
+    emission->awaits_passes = emission->awaits_passes || (inferred && does_only(from, dep->dst, RECEIVES));
   }
 }
 
@@ -289,6 +302,8 @@ static void tie_threads(const struct emission *emission, uint32_t index) {
 /* The last kernel before an item, and the first behind it, of passes in that phase. */
 struct around {
   struct lumos_built_task before[WAYS], behind[WAYS];
+  struct lumos_built_task next;   /* behind it, in either phase */
+  struct lumos_built_task latest; /* before it, in any pass */
 };
 
 static uint8_t phase_of(int way) { return way == FORWARD ? LUMOS_FORWARD : LUMOS_BACKWARD; }
@@ -312,12 +327,27 @@ static struct around *look_around(const struct emission *emission) {
       behind = of_phase && built->first_kernel.number != LUMOS_NONE ? built->first_kernel : behind;
     }
   }
+  struct lumos_built_task next = no_task, latest = no_task;
+  for (size_t i = 0; i < count; i++) {
+    around[i].latest = latest;
+    latest = emission->built[i].last_kernel.number != LUMOS_NONE ? emission->built[i].last_kernel : latest;
+  }
+  for (size_t i = count; i-- > 0;) {
+    const struct rebuild_item *item = &emission->rank->items.items[i];
+    bool of_pass = item->phase == LUMOS_FORWARD || item->phase == LUMOS_BACKWARD;
+    around[i].next = next;
+    next = of_pass && emission->built[i].first_kernel.number != LUMOS_NONE ? emission->built[i].first_kernel : next;
+  }
   return around;
 }
 
 /* What is sent waits for the pass that made it, and a pass for what it receives, whatever blocks these begin and end with. */
 static void tie_transfer(const struct emission *emission, struct lumos_built_task task, const struct around *around,
                          unsigned exchange) {
+  bool received = (exchange & RECEIVES) != 0 && emission->awaits_passes;
+  if (received && emission->sends != LUMOS_NONE && around->latest.number != LUMOS_NONE) {
+    lumos_build_dep(emission->builder, emission->sends, around->latest, LUMOS_ABSENT, task);
+  }
   for (int way = BACK; way >= FORWARD; way--) {
     struct lumos_built_task made = around->before[way], needs = around->behind[way];
     bool to = (exchange & (unsigned)(way == FORWARD ? REBUILD_TO_NEXT : REBUILD_TO_PREVIOUS)) != 0;
@@ -325,7 +355,9 @@ static void tie_transfer(const struct emission *emission, struct lumos_built_tas
     if (to && emission->sends != LUMOS_NONE && made.number != LUMOS_NONE) {
       lumos_build_dep(emission->builder, emission->sends, made, LUMOS_ABSENT, task);
     }
-    if (from && emission->receives != LUMOS_NONE && needs.number != LUMOS_NONE) {
+    bool awaited = to && emission->awaits_sends;
+    needs = awaited && !emission->beside ? around->next : needs;
+    if ((from || awaited) && emission->receives != LUMOS_NONE && needs.number != LUMOS_NONE) {
       lumos_build_dep(emission->builder, emission->receives, task, LUMOS_ABSENT, needs);
     }
   }
@@ -505,6 +537,7 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
   emission->recorded = plan->recorded;
+  emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;
   if (!plan->recorded) {
     lumos_build_model(emission->builder, &plan->model);
   }
