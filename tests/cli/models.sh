@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/predictions.sh"
 
-# name | options | variants of it: GPU, or options of the network and the network in words of lumos-transform
+# name | options | what differs | its variants: a GPU; GPUs in a node, GB/s and us between nodes; or replicas and GPUs in a node
 short=(
   'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|gpu|a100 h100'
   'two nodes|--layers 4 --hidden 4096 --dp 4 --node-size 2 --micro-batches 2|network|2,50,5 2,25,10'
@@ -23,6 +23,8 @@ long=(
   'four nodes|--layers 4 --hidden 2048 --dp 4 --node-size 1 --micro-batches 2|network|1,50,5 1,12.5,20'
   'two nodes, wide|--layers 4 --hidden 4096 --dp 8 --node-size 4 --micro-batches 2|network|4,50,5 4,25,5 4,6,20'
   'nodes of two sizes|--layers 4 --hidden 4096 --dp 4 --micro-batches 2|network|2,50,5 1,50,5'
+  'outgrows its node|--layers 4 --hidden 4096 --micro-batches 2|dp|4,4 8,4'
+  'outgrows a node of eight|--layers 4 --hidden 4096 --micro-batches 2|dp|8,8 16,8'
   'pipeline over nodes|--layers 8 --hidden 2048 --pp 4 --node-size 1 --micro-batches 8|network|1,50,5 1,5,20'
 )
 declare -A gpus=([a100]='A100 SXM 80 GB' [h100]='H100 SXM' [h200]=H200 [b200]=B200)
@@ -30,20 +32,32 @@ declare -A gpus=([a100]='A100 SXM 80 GB' [h100]='H100 SXM' [h200]=H200 [b200]=B2
 # group | mean, worst |error| in % that it does not exceed | cases worse than "nothing changes" | what is missing
 bars=(
   'gpu|2.3 5.6|0|which kernels the libraries of another GPU choose; how long each takes that moves nothing'
+  'dp|2.5 3.5|0|as for network'
   'network|4.6 10.5|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
 )
 all='all|3.3 10.5|0|'
 
-emulated_options() { if [ "$1" = gpu ]; then echo "--gpu $2"; else awk -F, '{ print "--node-size", $1, "--nic-bandwidth", $2, "--nic-latency", $3 }' <<<"$2"; fi; }
+emulated_options() {
+  case $1 in
+    gpu) echo "--gpu $2" ;;
+    dp) echo "--dp ${2%,*} --node-size ${2#*,}" ;;
+    network) awk -F, '{ print "--node-size", $1, "--nic-bandwidth", $2, "--nic-latency", $3 }' <<<"$2" ;;
+  esac
+}
 
 # transform KIND VARIANT: the graph on standard input, changed to that.
 transform() {
-  if [ "$1" = gpu ]; then
-    lumos-transform --gpu "${gpus[$2]}"
-  else
-    awk -F, '{ printf "{\"node_size\": %s, \"inter\": {\"bandwidth_gbps\": %s, \"latency_us\": %s}}\n", $1, $2, $3 }' <<<"$2" >network.json
-    lumos-transform --network network.json
-  fi
+  case $1 in
+    gpu) lumos-transform --gpu "${gpus[$2]}" ;;
+    dp)
+      echo "{\"node_size\": ${2#*,}, \"inter\": {\"bandwidth_gbps\": 50, \"latency_us\": 5}}" >network.json
+      lumos-transform --dp "${2%,*}" --network network.json
+      ;;
+    network)
+      awk -F, '{ printf "{\"node_size\": %s, \"inter\": {\"bandwidth_gbps\": %s, \"latency_us\": %s}}\n", $1, $2, $3 }' <<<"$2" >network.json
+      lumos-transform --network network.json
+      ;;
+  esac
 }
 
 # cases JOB OPTIONS|KIND|VARIANTS: a line a case: group, job, change, step without it, true, predicted, in ns
@@ -59,7 +73,7 @@ cases() {
   done
   for from in $variants; do
     for to in $variants; do
-      [ "$from" != "$to" ] || continue
+      [ "$from" != "$to" ] && { [ "$kind" != dp ] || [ "${to%,*}" -gt "${from%,*}" ]; } || continue
       printf '%s|%s|%s to %s|%s|%s|%s\n' "$kind" "$job" "$from" "$to" "$(true_steps "run.$from" | steps)" "$(true_steps "run.$to" | steps)" \
         "$({ transform "$kind" "$to" <"graph.$from" 2>message || fail "$job, $to: $(head -c 300 message)"; } | predicted_step)"
     done
