@@ -3,7 +3,7 @@
 # lumos-sim --critical-path writes it as one document, whole or not at all.
 . "$(dirname "$0")/lib.sh"
 
-command -v python3 >/dev/null || skip 'python3 is not here'
+need_python
 
 cat >whole.py <<'PYTHON'
 """Whether path.json holds together; prints "STEP LENGTH" of its steps, and to standard error how much it tells."""
@@ -36,7 +36,7 @@ PYTHON
 # adds_up NAME: path.json in itself and against the metrics in job.sim.
 jobs=0
 adds_up() {
-  python3 whole.py >steps 2>told || { fail "$1: $(tail -1 told)"; return; }
+  "$python" whole.py >steps 2>told || { fail "$1: $(tail -1 told)"; return; }
   printf '%-50s %s\n' "$1" "$(cat told)"
   sed 's/.*/& critical_path\n& step_time/' steps | sort >wanted
   grep -E '^\{"type":"metric","name":"(step_time|critical_path)"' job.sim | grep '"source":"simulated"' |
