@@ -53,6 +53,16 @@ bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struc
  * which a note says. */
 bool lumos_transform_network(struct lumos_job *job, const char *file, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* RANK=FACTOR: kernels of that rank take FACTOR times as long, but no communication, copies or memsets. */
+bool lumos_transform_straggler(struct lumos_job *job, const char *argument, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The duration of each kernel that is no communication varies by itself, normally, with this standard deviation as a
+ * share of it (0 to 1): its dur_error, which a simulation draws. */
+bool lumos_transform_jitter(struct lumos_job *job, const char *sigma, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* "graph": passes are launched as CUDA graphs (launch.c says what is assumed); a note counts them. */
+bool lumos_transform_launch(struct lumos_job *job, const char *how, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* Bring a job to stage `transform` without a change (graph is run when missing, sim's work is dropped). */
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -3,9 +3,9 @@
  *
  *   replay  the root mean square, over the job's steps but the first of several, of how far each is from the measured
  *           one when no unexplained delay is carried over;
- *   steps   the standard error of their mean: the standard deviation of the measured steps by the root of their number,
- *           and as much more as Student's distribution is wider than the normal one with so few. Of one step it is not
- *           known.
+ *   steps   how far the means of two recordings of so many steps lie apart when nothing differs but chance: the standard
+ *           deviation of the measured steps times the root of 2 by their number, and as much more as Student's
+ *           distribution is wider than the normal one with so few. Of one step it is not known.
  */
 #include "sim/metrics.h"
 
@@ -59,7 +59,7 @@ static void add_steps(struct lumos_job *job, const struct lumos_timeline *measur
   }
   if (count > 1 && mean > 0) {
     add(job, LUMOS_ERROR_STEPS, "differences between steps",
-        student(count - 1) * sqrt(squares / (double)(count - 1) / (double)count) / mean, "measured steps");
+        student(count - 1) * sqrt(2 * squares / (double)(count - 1) / (double)count) / mean, "measured steps");
   }
 }
 

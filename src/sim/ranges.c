@@ -1,4 +1,5 @@
-/* The range of a prediction: low and high hold what a run of the changed job would show with a chance of 90 %.
+/* The range of a prediction: low and high hold what a recording of the changed job, of as many steps, would show with a
+ * chance of 90 %.
  *
  * Sources of error, each as one standard deviation. They are taken to be independent, and add up as squares:
  *
@@ -9,8 +10,8 @@
  *                   other: DRAWS runs, each with every one of them drawn anew, from a generator that depends on nothing but the draw and
  *                   the place. By side, the root mean square of how far these runs lie from the prediction. Where ranks wait for the
  *                   slowest all of them may be later.
- *   replay, steps   what the replay of the recording is off by, and how far the mean of so few steps can be from the
- *                   mean of many (model_error.c): shares of the step.
+ *   replay, steps   what the replay of the recording is off by, and how far the means of two recordings of so many steps lie
+ *                   apart (model_error.c): shares of the step.
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
  *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
  *                   share its SMs and memory, clocks follow the load, the profiler's cost varies. It grows with the part of the step
@@ -289,7 +290,7 @@ static void tell_source(struct ranges *ranges, const char *name, double share) {
 }
 
 /* The figures of a run that is not the job's, in the order of those that are. */
-static bool figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
+static void figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
                        const struct lumos_run *runs, struct lumos_job *shadow) {
   struct lumos_timeline timeline;
   struct lumos_coupling coupling;
@@ -308,7 +309,17 @@ static bool figures_of(const struct ranges *ranges, const struct lumos_stretches
   free(kept);
   free(idle);
   lumos_vector_free(&shadow->notes);
-  return shadow->metrics.count == ranges->span.end - ranges->span.first;
+}
+
+/* From `next` on, for both stand in the same order, and few are missing. */
+static size_t find_alike(const struct lumos_job *shadow, const struct lumos_metric *own, size_t next) {
+  enum { MOST_MISSING = 64 };
+  for (size_t i = next; i < shadow->metrics.count && i < next + MOST_MISSING; i++) {
+    if (is_alike(own, &shadow->metrics.items[i])) {
+      return i;
+    }
+  }
+  return shadow->metrics.count;
 }
 
 /* Adds to `sides`, by figure, the squares of how far a run lies from the prediction, and to `counts` how many are on
@@ -318,15 +329,20 @@ static double add_trial(struct ranges *ranges, const struct lumos_stretches *str
   struct lumos_job shadow;
   double moved = 0, steps = 0;
   lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
-  bool same = trial->runs != NULL && figures_of(ranges, stretches, trial->runs, &shadow);
-  ranges->known = ranges->known && same;
+  ranges->known = ranges->known && trial->runs != NULL;
   if (trial->runs == NULL) {
     return 0;
   }
-  for (size_t i = 0; i < shadow.metrics.count && same; i++) {
+  figures_of(ranges, stretches, trial->runs, &shadow);
+  for (size_t i = 0, next = 0; i < ranges->span.end - ranges->span.first; i++) {
     const struct lumos_metric *own = &ranges->job->metrics.items[ranges->span.first + i];
-    double shift = value_of(&shadow.metrics.items[i]) - value_of(own);
-    same = is_alike(own, &shadow.metrics.items[i]);
+    size_t found = find_alike(&shadow, own, next);
+    if (found == shadow.metrics.count) {
+      sides[i] = (struct sides){NAN, NAN}; /* the run does not say */
+      continue;
+    }
+    next = found + 1;
+    double shift = value_of(&shadow.metrics.items[found]) - value_of(own);
     *(shift > 0 ? &sides[i].up : &sides[i].down) += shift * shift;
     *(shift > 0 ? &counts[i].up : &counts[i].down) += 1;
     if (own->name == step_time && is_of_job(own) && own->scope.step != ranges->uncounted) {
@@ -334,7 +350,6 @@ static double add_trial(struct ranges *ranges, const struct lumos_stretches *str
       steps++;
     }
   }
-  ranges->known = ranges->known && same;
   lumos_vector_free(&shadow.metrics);
   return steps > 0 ? moved / steps : 0;
 }
@@ -353,8 +368,8 @@ static double add_trials(struct ranges *ranges, const struct lumos_stretches *st
     *(moved > 0 ? &of.up : &of.down) += 1;
   }
   for (size_t i = 0; i < figures; i++) {
-    ranges->sides[i].up += counts[i].up > 0 ? sums[i].up / counts[i].up : 0;
-    ranges->sides[i].down += counts[i].down > 0 ? sums[i].down / counts[i].down : 0;
+    ranges->sides[i].up += counts[i].up > 0 || isnan(sums[i].up) ? sums[i].up / fmax(counts[i].up, 1) : 0;
+    ranges->sides[i].down += counts[i].down > 0 || isnan(sums[i].down) ? sums[i].down / fmax(counts[i].down, 1) : 0;
   }
   free(sums);
   free(counts);
@@ -466,7 +481,7 @@ static void set_ranges(struct ranges *ranges, double whole) {
     const struct sides *sides = &ranges->sides[i - ranges->span.first];
     double value = value_of(metric), square = whole * step * step;
     double low = value - WITHIN_90 * sqrt(sides->down + square), high = value + WITHIN_90 * sqrt(sides->up + square);
-    if (high < (double)LUMOS_TIME_LIMIT) {
+    if (high < (double)LUMOS_TIME_LIMIT && low <= value) { /* neither is where a run has no such figure */
       metric->low = (struct lumos_decimal){low > 0 ? llround(low) : 0, 0};
       metric->high = (struct lumos_decimal){llround(high), 0};
     }

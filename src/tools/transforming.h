@@ -27,6 +27,13 @@ struct tool_transforming {
   X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                               \
     "Fuse selected kernels that follow each other on a stream, without a wait in between, into one kernel with one "   \
     "launch. It takes as long as the longest of them.")                                                                \
+  X(target, 0, "straggler", "RANK=FACTOR", lumos_transform_straggler,                                                  \
+    "Let the kernels of one rank take FACTOR times as long; its communication and copies do not.")                     \
+  X(target, 0, "jitter", "SIGMA", lumos_transform_jitter,                                                              \
+    "Let the duration of every kernel vary by itself, with this standard deviation as a share of it, such as 0.05. "   \
+    "The range of each predicted time then holds what the variation does.")                                            \
+  X(target, 0, "launch", "HOW", lumos_transform_launch,                                                                \
+    "HOW is graph: the CPU launches every pass as one CUDA graph, and spends no time between its launches.")           \
   X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                         \
     "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without "  \
     "the profiler.")                                                                                                   \

@@ -20,6 +20,16 @@ bool lumos_edit_select(struct lumos_job *job, const struct lumos_selector *selec
  * move apart. */
 void lumos_edit_commit(struct lumos_job *job);
 
+/* "2", "0.5", ".25" in millionths. */
+bool lumos_edit_factor(const char *text, int64_t *millionths, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* What a task was before its first change, and that it has changed. */
+struct lumos_detail *lumos_edit_mark(struct lumos_job *job, struct lumos_task *task);
+
+/* lumos_transform_scale on behalf of another option, by whose name and argument it is known. */
+bool lumos_edit_scale(struct lumos_job *job, const char *verb, const char *argument, const char *specification,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* What a change makes of the profiler's CPU time is only known as well as that is. `moved`: how much of it the change moves,
  * of which tasks, that take so long now, dur and lag; each tells its common error. */
 struct lumos_edit_profiler {

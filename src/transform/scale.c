@@ -10,13 +10,14 @@
 
 #include "base/ascii.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FACTOR_DECIMALS = 6, FACTOR_DIGITS = 9 };
 
 /* "2", "0.5", ".25" in millionths. */
-static bool read_factor(const char *text, int64_t *millionths, struct lumos_error *error) {
+bool lumos_edit_factor(const char *text, int64_t *millionths, struct lumos_error *error) {
   int64_t value = 0;
   int whole = 0;
   int decimals = 0;
@@ -39,8 +40,7 @@ static bool read_factor(const char *text, int64_t *millionths, struct lumos_erro
                     text);
 }
 
-/* What a task was before its first change, and that it has changed. */
-static struct lumos_detail *mark(struct lumos_job *job, struct lumos_task *task) {
+struct lumos_detail *lumos_edit_mark(struct lumos_job *job, struct lumos_task *task) {
   struct lumos_detail *detail = lumos_task_detail(job, task);
   detail->was = detail->was == LUMOS_ABSENT ? task->dur : detail->was;
   task->dur_source = LUMOS_SCALED;
@@ -55,10 +55,10 @@ static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
     struct lumos_task *task = &to->tasks.items[t];
     const struct lumos_times times = lumos_scaled_times(scaling, t, lumos_own_times(to, t));
     if (lumos_scaling_takes_residual(scaling, t)) {
-      struct lumos_wait *wait = &mark(to, task)->wait;
+      struct lumos_wait *wait = &lumos_edit_mark(to, task)->wait;
       wait->residual = lumos_scaled_residual(scaling, t, wait->residual);
     } else if (lumos_scaling_takes_dur(scaling, t)) {
-      (void)mark(to, task);
+      (void)lumos_edit_mark(to, task);
     }
     const struct lumos_times own = lumos_own_times(to, t);
     const struct lumos_profiled part =
@@ -84,7 +84,7 @@ static void scale_transfers(struct lumos_scaling *scaling, struct lumos_job *to)
 }
 
 static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
-                         const uint8_t *chosen, const char *specification, struct lumos_error *error) {
+                         const uint8_t *chosen, const char *verb, const char *argument, struct lumos_error *error) {
   struct lumos_scaling scaling = {
       .job = job, .millionths = millionths, .chosen = chosen, .lags = lumos_selector_takes_lags(selector)};
   lumos_scaling_open(&scaling);
@@ -97,40 +97,51 @@ static bool scale_chosen(struct lumos_job *job, const struct lumos_selector *sel
   lumos_scaling_close(&scaling);
   lumos_edit_commit(job);
   return !scaling.overflow ||
-         lumos_fail(error, "--scale '%s' makes times longer than 2^53 ns (104 days); use a smaller factor",
-                    specification);
+         lumos_fail(error, "--%s '%s' makes times longer than 2^53 ns (104 days); use a smaller factor", verb,
+                    argument);
 }
 
-static bool apply(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths,
-                  const char *specification, struct lumos_error *error) {
+static bool apply(struct lumos_job *job, const struct lumos_selector *selector, int64_t millionths, const char *verb,
+                  const char *argument, struct lumos_error *error) {
   uint8_t *chosen = lumos_allocate(job->tasks.count);
   bool done = true;
-  if (lumos_edit_select(job, selector, "scale", specification, chosen) && millionths != LUMOS_SCALING_UNIT) {
-    done = scale_chosen(job, selector, millionths, chosen, specification, error);
+  if (lumos_edit_select(job, selector, verb, argument, chosen) && millionths != LUMOS_SCALING_UNIT) {
+    done = scale_chosen(job, selector, millionths, chosen, verb, argument, error);
   }
   free(chosen);
   return done;
 }
 
-bool lumos_transform_scale(struct lumos_job *job, const char *specification, struct lumos_error *error) {
+static bool fail_in(const char *verb, struct lumos_error *error) {
+  char option[24];
+  (void)snprintf(option, sizeof option, "--%s", verb);
+  return lumos_fail_prefix(error, option);
+}
+
+bool lumos_edit_scale(struct lumos_job *job, const char *verb, const char *argument, const char *specification,
+                      struct lumos_error *error) {
   const char *equals = strrchr(specification, '=');
   int64_t millionths = 0;
   if (equals == NULL) {
-    return lumos_fail(error, "--scale '%s' has no factor; write SELECTOR=FACTOR, such as kind=gemm=0.5", specification);
+    return lumos_fail(error, "--%s '%s' has no factor; write SELECTOR=FACTOR, such as kind=gemm=0.5", verb, argument);
   }
-  if (!read_factor(equals + 1, &millionths, error)) {
-    return lumos_fail_prefix(error, "--scale");
+  if (!lumos_edit_factor(equals + 1, &millionths, error)) {
+    return fail_in(verb, error);
   }
   struct lumos_selector *selector = lumos_selector_parse(specification, (size_t)(equals - specification), error);
   if (selector == NULL) {
-    return lumos_fail_prefix(error, "--scale");
+    return fail_in(verb, error);
   }
-  bool done = lumos_edit_begin(job, error) && apply(job, selector, millionths, specification, error);
+  bool done = lumos_edit_begin(job, error) && apply(job, selector, millionths, verb, argument, error);
   lumos_selector_free(selector);
   if (done) {
-    lumos_edit_record(job, "scale", specification);
+    lumos_edit_record(job, verb, argument);
   }
   return done;
+}
+
+bool lumos_transform_scale(struct lumos_job *job, const char *specification, struct lumos_error *error) {
+  return lumos_edit_scale(job, "scale", specification, specification, error);
 }
 
 bool lumos_transform_begin(struct lumos_job *job, struct lumos_error *error) {

@@ -24,10 +24,6 @@ jobs=(
   'three ways               |--layers 2 --hidden 2048 --tp 2 --pp 2 --dp 2 --micro-batches 4'
 )
 
-# A slower rank's kernels are slower, not its copies and transfers.
-slower=()
-for kind in gemm attention elementwise norm reduction optimizer embedding other; do slower+=(--scale "rank=1,device,kind=$kind=1.3"); done
-
 # group | change | options of the emulated cluster | options of lumos-transform | smallest number of ranks
 edits=(
   'kernels|matrix products x 2|--scale gemm=2|--scale kind=gemm=2|1'
@@ -35,9 +31,10 @@ edits=(
   'kernels|elementwise x 2|--scale elementwise=2|--scale kind=elementwise=2|1'
   'host|host x 2|--scale host=2|--scale host=2|1'
   'host|host x 0.5|--scale host=0.5|--scale host=0.5|1'
-  "slow rank|rank 1's kernels x 1.3|--straggler 1=1.3|${slower[*]}|2"
+  "slow rank|rank 1's kernels x 1.3|--straggler 1=1.3|--straggler 1=1.3|2"
   "slow host|rank 1's host x 1.5|--slow-host 1=1.5|--scale rank=1,host=1.5|2"
-  'transfer|transfers x 2|--scale communication=2|--scale kind=collective=2 --scale kind=p2p=2|2'
+  'transfer|transfers x 2|--scale communication=2|--scale kind=communication=2|2'
+  'graphs|CUDA graphs|--graphs passes|--launch graph|1'
   'unprofiled|no profiler||--unprofiled|1'
   'unprofiled|no profiler, host x 2|--scale host=2|--unprofiled --scale host=2|1'
 )
@@ -48,10 +45,11 @@ bars=(
   'host|0.55 2.0|0|how long the profiler typically takes is known, not when it takes longer, and that stays of the host'
   'slow rank|0.46 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
   'slow host|0.3 1.5|0|as for host'
+  'graphs|4.8 4.8|0|gradients are reduced behind the graphs there, and within them in the prediction, as recorded'
   'unprofiled|1.1 3.2|0|how long the profiler typically takes is known, not when it takes longer'
   'transfer|1.25 3.2|0|as for kernels: what runs beside a longer transfer is slower for longer; and transfers that share links slow each other down'
 )
-all='all|0.7 3.3|0|'
+all='all|1.2 4.8|0|'
 
 # cases JOB OPTIONS: a line a case: group, job, change, step without it, true, predicted, in ns
 cases() {
@@ -66,7 +64,7 @@ cases() {
     [ -e "unchanged/rank$((ranks - 1)).json" ] || continue
     rm -rf changed
     # shellcheck disable=SC2086 # several options each
-    emulated-cluster "${options[@]}" $emulated $again --ranks none changed || fail "$job, $change: the emulated cluster fails"
+    emulated-cluster "${options[@]}" $emulated --ranks none changed || fail "$job, $change: the emulated cluster fails"
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed ${group#"${group%unprofiled}"} | steps)" \
       "$(lumos-transform $edited graph 2>/dev/null | predicted_step)"

@@ -1,10 +1,8 @@
 # Sourced by scripts that hold predictions against what then happens on the emulated cluster: how steps are read, and how the cases are judged.
 # The script says `jobs` (name | options), `bars` and `all` (group | mean, worst |error| in % | cases that may be worse than "nothing changes" |
 # what is missing), and `cases JOB OPTIONS`, which writes a line a case: group, job, change, step without it, true, predicted, low, high, in ns.
-# For ranges.sh: LUMOS_CASES=FILE keeps the cases and holds no bars, which are of LUMOS_SEED 7 alone; LUMOS_STEPS are recorded, and LUMOS_AGAIN are
-# options of the true runs, such as other chances.
-recording="--steps ${LUMOS_STEPS:-3} --seed ${LUMOS_SEED:-7} --quiet --plain"
-again=${LUMOS_AGAIN-}
+# For ranges.sh: LUMOS_CASES=FILE keeps the cases and holds no bars, which are of LUMOS_SEED 7 alone.
+recording="--steps 3 --seed ${LUMOS_SEED:-7} --quiet --plain"
 
 # due SHARE: whether a case is made unless LUMOS_ALL=yes makes them all: one in SHARE, each job with other changes than the one before, so that every job
 # and every change has some.
@@ -14,13 +12,21 @@ due() { cases_seen=$((cases_seen + 1)) && [ "${LUMOS_ALL:-no}" = yes ] || [ $(((
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
 
-# predicted_step: "STEP|LOW|HIGH" of the stream at hand, with the 90 % range; "STEP||" where it has none.
-# What is simulated is in the file `sim` afterwards.
+# predicted_step: "STEP|LOW|HIGH" of the stream at hand, with the 90 % range; "STEP||" where it has none. True runs have the recording's chances, so
+# the range is without what it has for those: differences between steps. What is simulated is in the file `sim` afterwards.
 predicted_step() {
   lumos-sim --opportunities off 2>message | tee sim |
-    sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p' |
-    awk 'NR > 1 { step += $1; low += $2; high += $3; ranges += NF == 3 }
-      END { if (NR < 2 || step <= 0) exit 1; n = NR - 1; printf "%.1f|", step / n; if (ranges == n) printf "%.1f|%.1f\n", low / n, high / n; else print "|" }' ||
+    sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p
+      s/^\{"type":"metric","name":"prediction_error","value":([0-9.]+),.*"name":"differences between steps".*/steps \1/p' |
+    awk '
+      function without(width) { width = width * width - (1.645 * chance * step) ^ 2; return width > 0 ? sqrt(width) : 0 }
+      $1 == "steps" { chance = $2; next }
+      n++ { step += $1; low += $2; high += $3; ranges += NF == 3 }
+      END {
+        if (--n < 1 || step <= 0) exit 1
+        step /= n; low /= n; high /= n
+        if (ranges == n) printf "%.1f|%.1f|%.1f\n", step, step - without(step - low), step + without(high - step); else printf "%.1f||\n", step
+      }' ||
     fail "the simulation fails: $(head -c 300 message)"
 }
 

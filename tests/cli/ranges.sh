@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ranges of predictions against what then happens: the cases of perturbed.sh, removed.sh and rebuild.sh, recorded with other chances than their
-# bars are of, and held against true runs whose chances differ from the recording's, as in another run of the same program on the same machine.
+# Ranges of predictions against what then happens: the cases of perturbed.sh, removed.sh and rebuild.sh, with other chances than their bars are of.
+# A true run has the chances of its recording, so what a range holds for differences between two recordings is taken out of it (predicted_step).
 #
 #   tests/cli/ranges.sh [--table] [SEED...]
 #
@@ -17,9 +17,9 @@ for argument; do
   esac
 done
 
-# collect SEED: the cases with these chances; the true runs have others, and more steps, so that their mean is nearly that of many.
+# collect SEED: the cases with these chances.
 collect() {
-  local -x LUMOS_CASES=$work/cases LUMOS_SEED=$1 LUMOS_STEPS=5 LUMOS_AGAIN="--steps 13 --seed $((1000 + $1))"
+  local -x LUMOS_CASES=$work/cases LUMOS_SEED=$1
   if [ "${LUMOS_ALL:-no}" = yes ]; then
     "$here/perturbed.sh" >/dev/null && "$here/removed.sh" >/dev/null && "$here/rebuild.sh" >/dev/null
   else

@@ -121,7 +121,7 @@ cases() {
     group=${change%% *} group=${group#--}
     rm -rf changed
     # shellcheck disable=SC2086
-    emulated-cluster $options $without $change $again --ranks none changed || fail "$job, $change: the emulated cluster fails"
+    emulated-cluster $options $without $change --ranks none changed || fail "$job, $change: the emulated cluster fails"
     printf '%s %s\n' "$(true_steps changed | steps)" "$(trivial "$options" "$change" "$(true_steps unchanged | steps)")" >>by_formula
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \

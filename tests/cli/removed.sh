@@ -62,9 +62,9 @@ cases() {
     group=${edit%%|*} edit=${edit#*|} needed=${edit##*|} edit=${edit%|*} work=${edit%%|*} selector=${edit#*|}
     [[ $2 =~ $needed ]] && due 3 || continue
     rm -rf without
-    # shellcheck disable=SC2086 # several options
-    emulated-cluster "${options[@]}" --leave-out "$work" $again --ranks none without || fail "$job without $work: the emulated cluster fails"
-    printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$work" "$with" "$(true_steps without | steps)" \
+    emulated-cluster "${options[@]}" --leave-out "$work" --ranks none without || fail "$job without $work: the emulated cluster fails"
+    printf '%s|%s|%s|%s|%s|%s
+' "$group" "$job" "$work" "$with" "$(true_steps without | steps)" \
       "$(lumos-transform --remove "$selector" graph 2>/dev/null | predicted_step)"
   done
 }

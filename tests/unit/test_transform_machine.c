@@ -1,0 +1,93 @@
+/* --straggler, --jitter and --launch graph on jobs of about ten tasks, by hand. */
+#include "sim_jobs.h"
+
+#include <lumos/sim.h>
+#include <lumos/transform.h>
+
+static const struct lumos_task *task(const struct lumos_job *job, const char *name) {
+  return &job->tasks.items[task_named(job, name)];
+}
+
+static void a_straggler_computes_longer_and_transfers_as_before(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = job_from_text(ranks_job);
+  int64_t transfer = job->collectives.items[0].transfer;
+  assert_true(lumos_transform_straggler(job, "1=1.5", &error));
+  assert_int_equal(task(job, "A")->dur, 50);
+  assert_int_equal(task(job, "B")->dur, 135); /* 90 */
+  assert_int_equal(job->collectives.items[0].transfer, transfer);
+  assert_int_equal(job->edited, 1);
+  lumos_job_free(job);
+}
+
+static void what_is_no_straggler_is_refused(void **state) {
+  (void)state;
+  const char *const rows[] = {"", "1", "x=1.5", "1=", "=1.5", "1=fast", "1,host=2"};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct lumos_error error = {0};
+    struct lumos_job *job = job_from_text(ranks_job);
+    assert_false(lumos_transform_straggler(job, rows[i], &error));
+    assert_non_null(strstr(error.text, "--straggler"));
+    lumos_job_free(job);
+  }
+}
+
+static int64_t error_of(const struct lumos_job *job, const char *name) {
+  struct lumos_decimal error = lumos_detail_of(job, task(job, name))->dur_error;
+  return error.units;
+}
+
+static void jitter_is_of_kernels_and_adds_up_as_squares(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = job_from_text(streams_job);
+  assert_true(lumos_transform_jitter(job, "0.03", &error));
+  assert_true(lumos_transform_jitter(job, "0.04", &error));
+  assert_int_equal(error_of(job, "K0"), 50000); /* 3, 4, 5 */
+  assert_int_equal(error_of(job, "K2"), 50000);
+  assert_int_equal(error_of(job, "K3"), LUMOS_ABSENT); /* a copy */
+  assert_int_equal(error_of(job, "launch0"), LUMOS_ABSENT);
+  assert_int_equal(task(job, "K0")->dur, 100);
+  assert_false(lumos_transform_jitter(job, "1.5", &error));
+  assert_false(lumos_transform_jitter(job, "some", &error));
+  lumos_job_free(job);
+}
+
+static int64_t start_of(const struct lumos_job *job, const struct lumos_run *runs, const char *name) {
+  return runs[task_named(job, name)].start;
+}
+
+/* launch0 launches K0, K1 and K2; sync waits, so what comes before it is one graph. launch3 is alone on its thread. */
+static void a_graph_is_launched_by_its_first_launch(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+  struct lumos_job *job = job_from_text(streams_job);
+  assert_true(lumos_transform_launch(job, "graph", &error));
+  struct lumos_run *runs = malloc(job->tasks.count * sizeof *runs);
+  assert_true(lumos_engine_run(job, &options, runs, &error));
+  assert_int_equal(task(job, "launch0")->dur, 10);
+  assert_int_equal(task(job, "launch1")->dur, 0);
+  assert_int_equal(task(job, "launch3")->dur, 10);
+  assert_int_equal(start_of(job, runs, "launch2"), 10);
+  assert_int_equal(start_of(job, runs, "sync"), 10);
+  assert_int_equal(start_of(job, runs, "K0"), 12);
+  assert_int_equal(start_of(job, runs, "K1"), 117); /* the event still holds it: 112 + 4, residual 1 */
+  assert_int_equal(start_of(job, runs, "K2"), 113);
+  assert_int_equal(start_of(job, runs, "after"), 175); /* sync waits for K1, 167 + 3, and 5 between */
+  assert_int_equal(job->notes.items[job->notes.count - 1].count, 1);
+  assert_false(lumos_transform_launch(job, "fast", &error));
+  free(runs);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_straggler_computes_longer_and_transfers_as_before),
+      cmocka_unit_test(what_is_no_straggler_is_refused),
+      cmocka_unit_test(jitter_is_of_kernels_and_adds_up_as_squares),
+      cmocka_unit_test(a_graph_is_launched_by_its_first_launch),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
