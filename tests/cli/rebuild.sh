@@ -23,7 +23,7 @@ long=(
   'distributed optimizer|--layers 4 --hidden 2048 --dp 4 --micro-batches 2 --distributed-optimizer on|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
   'data parallel, wide|--layers 4 --hidden 4096 --dp 2 --micro-batches 2|"--dp 4" "--dp 8" "--layers 8"'
   'pipeline of four|--layers 8 --hidden 2048 --pp 4 --micro-batches 8|"--pp 2" "--pp 8" "--schedule gpipe" "--micro-batches 16" "--layers 16" "--schedule zb-h1" "--schedule interleaved --vp 2" "--pp 2 --schedule interleaved --vp 4"'
-  'pipeline, separate transfers|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --batched-p2p off|"--pp 4" "--pp 1" "--schedule zb-h1" "--schedule interleaved --vp 2"'
+  'pipeline, separate transfers|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --batched-p2p off|"--pp 4" "--pp 1" "--schedule zb-h1"'
   'three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--pp 1" "--pp 4" "--layers 8" "--dp 4" "--schedule zb-h1" "--schedule interleaved --vp 2"'
   'interleaved|--layers 8 --hidden 2048 --pp 4 --micro-batches 8 --schedule interleaved --vp 2|"--schedule 1f1b --vp 1" "--schedule zb-h1 --vp 1" "--pp 2" "--micro-batches 16" "--layers 16"'
   'interleaved, with replicas|--layers 8 --hidden 2048 --pp 2 --dp 2 --micro-batches 4 --schedule interleaved --vp 2|"--schedule 1f1b --vp 1" "--pp 4" "--schedule interleaved --vp 4"'
