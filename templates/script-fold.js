@@ -80,7 +80,10 @@ class Folds {
     const {picture} = this;
     const tracks = this.place();
     const shown = tracks.filter(({hidden}) => !hidden);
-    picture.tracks = tracks.map((track, i) => (track.hidden ? {...track, y: tracks[this.left(picture.lanes[i].rank)].y} : track));
+    picture.tracks = tracks.map((track, i) => {
+      const {y, height} = tracks[this.left(picture.lanes[i].rank)];
+      return track.hidden ? {...track, y, below: y + height} : track;
+    });
     picture.bottom = shown[shown.length - 1].y + shown[shown.length - 1].height;
     picture.height = this.height + picture.bottom - this.bottom;
     this.move(picture.tracks);

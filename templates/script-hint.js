@@ -1,3 +1,5 @@
+const NEAR_ARROW = 4; /* pixels of the picture */
+
 /* What is told at the pointer while it moves over a timeline. */
 
 class Hint {
@@ -13,9 +15,36 @@ class Hint {
     this.picture.draw();
   }
 
+  /* The arrow of the critical path at a point: where it leads, why, and when. */
+  arrowAt({x, y}) {
+    const {arrows = []} = this.picture;
+    const near = arrows.filter(({x: at, top, bottom}) => isWanted('path') && Math.abs(at - x) <= NEAR_ARROW && y >= top && y <= bottom);
+    return near.sort((a, b) => Math.abs(a.x - x) - Math.abs(b.x - x))[0] || null;
+  }
+
+  tellArrow({from, to, hold, time}) {
+    const {lanes, holds, from: origin} = job();
+    const [kind, , evidence] = holds[hold];
+    const label = (lane) => (lane >= 0 ? lanes[lane].label : 'work outside this picture');
+    const why = kind + (evidence ? ' (' + evidence + ')' : '');
+    return [
+      create('p', 'name', {}, 'Critical path: ' + why),
+      create('p', 'where', {}, 'from ' + label(from) + ' to ' + label(to) + ', at ' + formatTime(time - origin)),
+    ];
+  }
+
   /* Of the task at a point, and what its lane's columns tell of its kind; without a task, what the column there tells. */
   show(event, point) {
     const {picture} = this;
+    const arrow = this.arrowAt(point);
+    if (arrow) {
+      this.task = NONE;
+      this.element.hidden = false;
+      this.element.replaceChildren(...this.tellArrow(arrow));
+      this.place(event);
+      picture.draw();
+      return;
+    }
     const number = picture.taskAt(point);
     const [from, until] = job().window;
     const time = picture.view.timeOf(point.x);

@@ -14,6 +14,7 @@ class RoutePainter {
 
   paint() {
     const {context, picture: {view}} = this;
+    this.picture.arrows = []; /* where the pointer finds them: {x, top, bottom, from, to, hold, time} */
     const {from, until} = view.shown;
     context.save();
     context.strokeStyle = context.fillStyle = colourOf('route');
@@ -28,30 +29,35 @@ class RoutePainter {
     context.restore();
   }
 
-  /* Above a lane; where the path is on none of this picture, below all of them. */
+  /* Above a lane; below the row of a folded rank, where the lane is not the one that is left of it; where the path is on none of this
+     picture, below all of them. */
   heightOf(lane) {
     const track = this.picture.tracks[lane - this.picture.firstLane];
+    if (lane >= 0 && track && track.hidden) {
+      return track.below + ABOVE;
+    }
     return (lane >= 0 && track ? track.y : this.picture.bottom + 6) - ABOVE;
   }
 
-  /* Pieces of the picture: {left, right, y, hold}. */
+  /* Pieces of the picture: {left, right, y, hold, lane, last, begin}; last: the lane at its end. */
   stays({start, lanes, ends, holds}, from, until) {
     const {view} = this.picture;
     const stays = [];
-    const add = (left, right, lane, hold) => {
+    const add = (left, right, lane, hold, begin) => {
       const last = stays[stays.length - 1];
       const y = this.heightOf(lane);
       if (last && last.y === y) {
         last.right = right;
+        last.last = lane;
       } else {
-        stays.push({left, right, y, hold});
+        stays.push({left, right, y, hold, lane, last: lane, begin});
       }
     };
-    let gathered = null; /* {left, times, hold} of legs that are drawn together */
+    let gathered = null; /* {left, times, hold, begin} of legs that are drawn together */
     const flush = (right) => {
       if (gathered) {
         const [lane] = Array.from(gathered.times).reduce((best, one) => (one[1] > best[1] ? one : best));
-        add(gathered.left, right, lane, gathered.hold);
+        add(gathered.left, right, lane, gathered.hold, gathered.begin);
         gathered = null;
       }
     };
@@ -61,10 +67,10 @@ class RoutePainter {
       const right = between(view.placeOf(ends[i]), -BEYOND, view.width + BEYOND);
       if (right - left >= TOGETHER) {
         flush(left);
-        add(left, right, lanes[i], holds[i]);
+        add(left, right, lanes[i], holds[i], begin);
         continue;
       }
-      gathered = gathered || {left, times: new Map(), hold: holds[i]};
+      gathered = gathered || {left, times: new Map(), hold: holds[i], begin};
       gathered.times.set(lanes[i], (gathered.times.get(lanes[i]) || 0) + ends[i] - begin);
       if (right - gathered.left >= TOGETHER) {
         flush(right);
@@ -93,8 +99,9 @@ class RoutePainter {
     });
   }
 
-  paintHead({left, right, y, hold}, before) {
-    const {context, picture: {view}} = this;
+  paintHead({left, right, y, hold, lane, begin}, before) {
+    const {context, picture: {view, arrows}} = this;
+    arrows.push({x: left, top: Math.min(y, before.y), bottom: Math.max(y, before.y), from: before.last, to: lane, hold, time: begin});
     const back = y > before.y ? y - 1.6 * HEAD : y + 1.6 * HEAD;
     context.beginPath();
     context.moveTo(left, y);

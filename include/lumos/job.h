@@ -307,12 +307,19 @@ struct lumos_model_evidence {
   lumos_string_id tp, pp, dp, cp, ep;
 };
 
+/* Of a rebuilt job: the configuration that was recorded. */
+struct lumos_recorded_sizes {
+  int32_t ranks, layers, micro_batches; /* LUMOS_ABSENT_INT: not known, or not rebuilt */
+  struct lumos_parallel sizes;
+};
+
 struct lumos_model_description {
   int32_t layers, hidden, heads, kv_heads, head_dim, ffn, sequence, vocabulary; /* of the whole model, no shard of it */
   int32_t ffn_matrices;        /* weights of a feed-forward block: 2, or 3 with a gate */
   int32_t micro_batch;         /* sequences in a micro-batch */
   int32_t micro_batches;       /* of a replica in a step */
   struct lumos_parallel sizes; /* how many ranks there are along each axis; pp: pipeline stages */
+  struct lumos_recorded_sizes recorded;
   struct lumos_model_evidence evidence;
   lumos_string_id unknown;
 };
@@ -324,6 +331,16 @@ struct lumos_common_error {
   lumos_string_id name;       /* in plain words, as in "matrix products on another GPU" */
   struct lumos_decimal sigma; /* relative, one sigma */
   lumos_string_id source;     /* where sigma comes from, as in "leave-one-out over 41 shapes" */
+  lumos_string_id unknown;
+};
+
+/* Of a rebuilt job: what a stage did in one recorded step, which the built job has no tasks of. */
+struct lumos_recorded_pass {
+  int64_t start, dur;         /* start: from that of the step on */
+  int32_t step, rank;         /* rank: its number in the recorded job */
+  int32_t stage, micro_batch; /* LUMOS_ABSENT_INT */
+  int32_t chunk, track;       /* of the stage's layers, and of its compute streams; from 0 */
+  uint8_t phase;              /* enum lumos_phase; 0: exposed communication */
   lumos_string_id unknown;
 };
 
@@ -388,6 +405,7 @@ struct lumos_job {
   LUMOS_VECTOR(uint32_t) members;
   LUMOS_VECTOR(struct lumos_model_description) models; /* at most one */
   LUMOS_VECTOR(struct lumos_common_error) common_errors;
+  LUMOS_VECTOR(struct lumos_recorded_pass) recorded_passes;
   LUMOS_VECTOR(struct lumos_metric) metrics;
   LUMOS_VECTOR(struct lumos_note) notes;
   LUMOS_VECTOR(struct lumos_foreign) foreign;
@@ -415,6 +433,7 @@ extern const struct lumos_dep lumos_dep_empty;
 extern const struct lumos_collective lumos_collective_empty;
 extern const struct lumos_model_description lumos_model_description_empty;
 extern const struct lumos_common_error lumos_common_error_empty;
+extern const struct lumos_recorded_pass lumos_recorded_pass_empty;
 extern const struct lumos_metric lumos_metric_empty;
 extern const struct lumos_note lumos_note_empty;
 

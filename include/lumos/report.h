@@ -28,6 +28,7 @@ enum lumos_report_view {
   LUMOS_VIEW_LAYERS,        /* GPU time by layer */
   LUMOS_VIEW_OPPORTUNITIES, /* what would help most */
   LUMOS_VIEW_BUSY,          /* how busy GPUs are over time */
+  LUMOS_VIEW_CHANGE,        /* of a changed job: from the measured step to the predicted one */
 };
 
 /* All zero is the default. */
@@ -44,7 +45,7 @@ struct lumos_report_options {
   int64_t span_from, span_until;     /* with has_span: what a picture of the timeline alone shows */
   /* with has_step: the step whose dependencies and passes are shown; else the one nearest to the mean step time */
   int32_t step;
-  int32_t graph_nodes;   /* at most so many nodes in the dependency graph, up to 500; 0: 80 */
+  int32_t graph_nodes;   /* at most so many nodes in the dependency graph, up to 500; 0: 80, of a given size 24 */
   int32_t width, height; /* of a picture alone: pixels of a PNG, CSS pixels of SVG and PDF; 0: as large as the picture
                             is, but no taller than wide */
   bool is_ratio;         /* these two are a ratio: as wide as the picture is */
@@ -65,7 +66,7 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities"; NULL for an unknown view. */
+/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities", "change"; NULL for an unknown view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);

@@ -27,17 +27,19 @@
  *   collective  id("c:N") op rule group? root? members[T...] size bytes? transfer? transfer_error? common_error?t
  *               matched was? dur_source? wait?s waited_for?s algorithm_bandwidth?s bus_bandwidth?s label?s (g)
  *   model       layers? hidden? heads? kv_heads? head_dim? ffn? ffn_matrices? sequence? vocabulary? micro_batch?
- *               micro_batches? parallel?{tp? pp? dp? cp? ep?} evidence?{of each of these, under its name: a text}; at
- *               most one (g)
+ *               micro_batches? parallel?{tp? pp? dp? cp? ep?} recorded?t{ranks? layers? micro_batches? tp? pp? dp?
+ *               cp? ep?} evidence?{of each of these, under its name: a text}; at most one (g)
  *   common_error id name sigma source (t)
+ *   pass        rank stage? step phase? micro_batch? chunk track start dur (t)
  *   metric      name value unit scope{rank? step? lane? kind? group? layer? task? stage? peer? op? module? name?
  *               phase?} source of? low? high? (g, s)
  *   note        code level text count? scope? cure?
  *   end         counts{type: lines of that type, the end line included}
  *
  * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq);
- * then dep, collective, model, common_error, metric, note, unknown types, end. A reader wants lumos first and end last
- * and takes the rest in any order; only the order of dep, metric, note and unknown records among themselves is kept.
+ * then dep, collective, model, common_error, pass, metric, note, unknown types, end. A reader wants lumos first and end
+ * last and takes the rest in any order; only the order of dep, pass, metric, note and unknown records among themselves
+ * is kept.
  *
  * What a field means
  *   group.id         the recorded name, made unique as below; name: what else the recording calls it, its description.
@@ -51,7 +53,10 @@
  *                    sequence: tokens in one; micro_batch: sequences in one; micro_batches: of a replica in a step.
  *                    parallel: how many ranks along each axis, pp the number of pipeline stages. evidence is a text:
  *                    where the number comes from, such as names of groups, communication, shapes (then of which op), or
- *                    a file.
+ *                    a file. recorded: of a rebuilt job, the configuration that it was built from, and its ranks.
+ *   pass             of a rebuilt job: what a stage (rank: its number in the recorded job) did in one recorded step, for
+ *                    one phase of one micro-batch, without an interruption; without a phase, communication while no
+ *                    pass ran. start counts from that of the step; chunk and track count from 0.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank,
  *                    the latest end of the GPU tasks of the step before (see step times in sim.h).
  *   rank.base_lag    of a changed job: from the latest end, as measured, of what ran on the GPU before the first step

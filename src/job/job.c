@@ -14,13 +14,16 @@
 #define NO_DECIMAL \
   { .units = LUMOS_ABSENT }
 
+#define NO_SIZES \
+  { LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT }
+
 const struct lumos_scope lumos_everywhere = NO_SCOPE;
 
 const struct lumos_rank lumos_rank_empty = {
     .world = LUMOS_ABSENT_INT,
     .represents = LUMOS_ABSENT_INT,
     .from = LUMOS_ABSENT_INT,
-    .parallel = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT},
+    .parallel = NO_SIZES,
     .device_sms = LUMOS_ABSENT,
     .device_memory = LUMOS_ABSENT,
     .coverage = {.collectives = LUMOS_ABSENT,
@@ -104,9 +107,12 @@ const struct lumos_model_description lumos_model_description_empty = {
     .vocabulary = LUMOS_ABSENT_INT,
     .micro_batch = LUMOS_ABSENT_INT,
     .micro_batches = LUMOS_ABSENT_INT,
-    .sizes = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT},
+    .sizes = NO_SIZES,
+    .recorded = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, NO_SIZES},
 };
 const struct lumos_common_error lumos_common_error_empty = {.sigma = NO_DECIMAL};
+const struct lumos_recorded_pass lumos_recorded_pass_empty = {.stage = LUMOS_ABSENT_INT,
+                                                              .micro_batch = LUMOS_ABSENT_INT};
 const struct lumos_metric lumos_metric_empty = {.low = NO_DECIMAL, .high = NO_DECIMAL, .scope = NO_SCOPE};
 const struct lumos_note lumos_note_empty = {.count = LUMOS_ABSENT, .scope = NO_SCOPE};
 
@@ -140,6 +146,7 @@ void lumos_job_free(struct lumos_job *job) {
   lumos_vector_free(&job->members);
   lumos_vector_free(&job->models);
   lumos_vector_free(&job->common_errors);
+  lumos_vector_free(&job->recorded_passes);
   lumos_vector_free(&job->metrics);
   lumos_vector_free(&job->notes);
   lumos_vector_free(&job->foreign);

@@ -152,6 +152,7 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
   }
   if (stage < LUMOS_STAGE_TRANSFORM) {
     job->common_errors.count = 0;
+    job->recorded_passes.count = 0;
   }
   if (stage < LUMOS_STAGE_GRAPH) {
     forget_inferred_lanes(job);

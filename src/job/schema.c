@@ -27,6 +27,7 @@ const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
     [RECORD_COLLECTIVE] = RECORD("collective", collective_fields, collective, .by = LUMOS_STAGE_GRAPH),
     [RECORD_MODEL] = RECORD("model", model_fields, model_description, .by = LUMOS_STAGE_GRAPH),
     [RECORD_COMMON_ERROR] = RECORD("common_error", common_error_fields, common_error, .by = LUMOS_STAGE_TRANSFORM),
+    [RECORD_PASS] = RECORD("pass", pass_fields, recorded_pass, .by = LUMOS_STAGE_TRANSFORM),
     [RECORD_METRIC] = RECORD("metric", metric_fields, metric, .by = LUMOS_STAGE_GRAPH),
     [RECORD_NOTE] = RECORD("note", note_fields, note, ),
     [RECORD_END] = {NAME("end"), .fields = end_fields, .count = LUMOS_ROWS(end_fields)},
@@ -102,6 +103,8 @@ void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind,
       return ITEMS(models);
     case RECORD_COMMON_ERROR:
       return ITEMS(common_errors);
+    case RECORD_PASS:
+      return ITEMS(recorded_passes);
     case RECORD_METRIC:
       return ITEMS(metrics);
     case RECORD_NOTE:

@@ -45,6 +45,8 @@
   { KEY(name), .kind = field, AT(struct lumos_model_description, member), __VA_ARGS__ }
 #define COMMON_ERROR(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_common_error, member), __VA_ARGS__ }
+#define PASS(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_recorded_pass, member), __VA_ARGS__ }
 #define METRIC(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_metric, member), __VA_ARGS__ }
 #define NOTE(name, field, member, ...) \
@@ -301,6 +303,16 @@ static const struct lumos_field model_size_fields[] = {
     MODEL("dp", FIELD_SMALL, sizes.dp, ONE), MODEL("cp", FIELD_SMALL, sizes.cp, ONE),
     MODEL("ep", FIELD_SMALL, sizes.ep, ONE),
 };
+static const struct lumos_field recorded_fields[] = {
+    MODEL("ranks", FIELD_SMALL, recorded.ranks, ONE),
+    MODEL("layers", FIELD_SMALL, recorded.layers, ONE),
+    MODEL("micro_batches", FIELD_SMALL, recorded.micro_batches, ONE),
+    MODEL("tp", FIELD_SMALL, recorded.sizes.tp, ONE),
+    MODEL("pp", FIELD_SMALL, recorded.sizes.pp, ONE),
+    MODEL("dp", FIELD_SMALL, recorded.sizes.dp, ONE),
+    MODEL("cp", FIELD_SMALL, recorded.sizes.cp, ONE),
+    MODEL("ep", FIELD_SMALL, recorded.sizes.ep, ONE),
+};
 static const struct lumos_field model_evidence_fields[] = {
     MODEL("layers", FIELD_STRING, evidence.layers),
     MODEL("hidden", FIELD_STRING, evidence.hidden),
@@ -333,6 +345,7 @@ static const struct lumos_field model_fields[] = {
     MODEL("micro_batch", FIELD_SMALL, micro_batch, ONE),
     MODEL("micro_batches", FIELD_SMALL, micro_batches, ONE),
     OBJECT("parallel", model_size_fields),
+    OBJECT("recorded", recorded_fields, BY(TRANSFORM)),
     OBJECT("evidence", model_evidence_fields),
     UNKNOWN(struct lumos_model_description),
 };
@@ -344,6 +357,20 @@ static const struct lumos_field common_error_fields[] = {
     COMMON_ERROR("sigma", FIELD_DECIMAL, sigma, REQUIRED, ZERO),
     COMMON_ERROR("source", FIELD_STRING, source, REQUIRED),
     UNKNOWN(struct lumos_common_error),
+};
+
+static const struct lumos_field pass_fields[] = {
+    TYPE,
+    PASS("rank", FIELD_SMALL, rank, REQUIRED, ZERO),
+    PASS("stage", FIELD_SMALL, stage, ZERO),
+    PASS("step", FIELD_SMALL, step, REQUIRED, ZERO),
+    PASS("phase", FIELD_NAME, phase, NAMED(phase)),
+    PASS("micro_batch", FIELD_SMALL, micro_batch, ZERO),
+    PASS("chunk", FIELD_SMALL, chunk, REQUIRED, ZERO),
+    PASS("track", FIELD_SMALL, track, REQUIRED, ZERO),
+    PASS("start", FIELD_INTEGER, start, REQUIRED, ZERO),
+    PASS("dur", FIELD_INTEGER, dur, REQUIRED, ZERO),
+    UNKNOWN(struct lumos_recorded_pass),
 };
 
 static const struct lumos_field metric_scope_fields[] = {

@@ -4,6 +4,7 @@
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
+#include "rebuild/kept.h"
 #include "rebuild/legal.h"
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
@@ -178,13 +179,12 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
       &text,
-      "built out of %u blocks of the recording, of %u templates, with %.1f %% of the GPUs' time; of the "
-      "threads' time %.1f %% is of passes, transfers and the optimizer; %u blocks do something else than most "
-      "at their place",
+      "the job was rebuilt from %u recorded blocks (%u templates), which hold %.1f %% of GPU time and %.1f "
+      "%% of CPU time in passes, transfers and the optimizer; %u blocks differ from most at their place",
       census->blocks, census->templates, percent(census->device, census->all_devices),
       percent(census->thread, census->all_threads), census->odd);
   if (deviation.units != LUMOS_ABSENT) {
-    lumos_text_format(&text, "; the recorded configuration, built so, is %+.2f %% off what was measured",
+    lumos_text_format(&text, "; rebuilt in its recorded configuration, it is %+.2f %% off the measured step",
                       (double)deviation.units / 1e4);
   }
   lumos_text_char(&text, '\0');
@@ -254,6 +254,8 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
+  struct rebuild_kept kept;
+  rebuild_kept_read(&kept, job);
   rebuild_blocks_cut(&blocks, job, weights_for(job, asked));
   rebuild_templates_make(&templates, &blocks);
   templates.delays = rebuild_outside(job, error);
@@ -271,11 +273,13 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     keep_notes(both.built, job, groups);
     keep_metrics(both.built, job, groups);
     free(groups);
+    rebuild_kept_put(&kept, both.built);
     put_error(both.built, both.deviation);
     put_note(both.built, &census, both.deviation);
     tell_batch(both.built, job);
     put_folded(both.built);
   }
+  rebuild_kept_free(&kept);
   rebuild_templates_free(&templates);
   rebuild_blocks_free(&blocks);
   return done ? both.built : NULL;

@@ -182,6 +182,9 @@ static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind
     case RECORD_COMMON_ERROR:
       lumos_vector_push(&job->common_errors, reader->other.common_error);
       return room_for_one(reader, job->common_errors.count);
+    case RECORD_PASS:
+      lumos_vector_push(&job->recorded_passes, reader->other.pass);
+      return true;
     case RECORD_METRIC:
       return file_metric(reader);
     case RECORD_NOTE:

@@ -95,6 +95,7 @@ void lumos_stream_write(const struct lumos_job *job, struct lumos_text *text) {
   put_records(&writer, RECORD_COLLECTIVE, 0, job->collectives.count);
   put_records(&writer, RECORD_MODEL, 0, job->models.count);
   put_records(&writer, RECORD_COMMON_ERROR, 0, job->common_errors.count);
+  put_records(&writer, RECORD_PASS, 0, job->recorded_passes.count);
   put_records(&writer, RECORD_METRIC, 0, job->metrics.count);
   put_records(&writer, RECORD_NOTE, 0, job->notes.count);
   put_foreign(&writer);

@@ -404,6 +404,40 @@ checks['the critical path is drawn in true time, and can be switched off'] = asy
   await still.context().close();
 };
 
+/* Pointing at an arrow of the path tells which lanes it leads from and to, why, and when. The page's own drawing says where arrows are:
+   where its line goes straight up or down. */
+checks['an arrow of the critical path tells what it stands for'] = async () => {
+  const page = await open('example');
+  await settled(page);
+  const spots = await page.evaluate(() => {
+    const svg = document.querySelector('[data-picture="timeline"] svg');
+    svg.scrollIntoView({block: 'center'});
+    const {left, top, width} = svg.getBoundingClientRect();
+    const scale = width / svg.viewBox.baseVal.width;
+    return Array.from(svg.querySelectorAll('g.routes polyline')).flatMap((line) => {
+      const numbers = line.getAttribute('points').trim().split(/[ ,]+/).map(Number);
+      const points = numbers.filter((one, i) => i % 2 === 0).map((x, i) => [x, numbers[2 * i + 1]]);
+      return points.flatMap(([x, y], i) => (i > 0 && points[i - 1][0] === x && Math.abs(points[i - 1][1] - y) > 20
+        ? [{x: left + x * scale, y: top + (points[i - 1][1] + y) / 2 * scale}] : []));
+    }).slice(0, 60);
+  });
+  const hint = page.locator('.hint').first();
+  const tells = async ({x, y}) => {
+    await page.mouse.move(x, y);
+    return await hint.isVisible() ? hint.textContent() : '';
+  };
+  let found = null;
+  for (const spot of spots) {
+    found = found || ((await tells(spot)).startsWith('Critical path: ') ? spot : null);
+  }
+  assert.ok(found, 'none of ' + spots.length + ' arrows tells anything');
+  assert.match(await tells(found), /^Critical path: [a-z -]+( \([a-z ]+\))?from (rank \d+, .*|work outside this picture) to (rank \d+, .*|work outside this picture), at [\d.]+/);
+  await page.getByRole('checkbox', {name: 'Critical path'}).uncheck();
+  await settled(page);
+  assert.ok(!(await tells({x: found.x + 1, y: found.y})).startsWith('Critical path: '));
+  await page.context().close();
+};
+
 /* The address keeps a view: what is shown and what is pinned, to the nanosecond. */
 checks['the address restores a view'] = async () => {
   const page = await open('example');

@@ -363,6 +363,11 @@ static void add_later_records(struct lumos_job *job) {
     }
     lumos_vector_push(&job->models, model);
   }
+  for (uint64_t left = job->stage < LUMOS_STAGE_TRANSFORM ? 0 : pick(3); left > 0; left--) {
+    struct lumos_recorded_pass pass = lumos_recorded_pass_empty;
+    fill_record(job, &nothing, RECORD_PASS, &pass);
+    lumos_vector_push(&job->recorded_passes, pass);
+  }
   for (uint64_t left = pick(5); left > 0; left--) {
     struct lumos_metric metric = lumos_metric_empty;
     fill_record(job, &nothing, RECORD_METRIC, &metric);

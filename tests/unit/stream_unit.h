@@ -178,7 +178,9 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"model\",\"layers\":24,\"hidden\":2048,\"heads\":16,\"kv_heads\":4,\"head_dim\":128,\"ffn\":8192,"       \
   "\"ffn_matrices\":3,"                                                                                                \
   "\"sequence\":4096,\"vocabulary\":51200,\"micro_batch\":1,\"micro_batches\":8,\"parallel\":{\"tp\":1,\"pp\":2,"      \
-  "\"dp\":3,\"cp\":4,\"ep\":5,\"z\":0},\"evidence\":{\"layers\":\"a\",\"hidden\":\"b\",\"heads\":\"c\",\"kv_heads\":"  \
+  "\"dp\":3,\"cp\":4,\"ep\":5,\"z\":0},\"recorded\":{\"ranks\":9,\"layers\":8,\"micro_batches\":7,"                    \
+  "\"tp\":6,\"pp\":5,\"dp\":4,\"cp\":3,\"ep\":2},\"evidence\":{\"layers\":\"a\",\"hidden\":\"b\",\"heads\":\"c\","     \
+  "\"kv_heads\":"                                                                                                      \
   "\"d\","                                                                                                             \
   "\"head_dim\":\"e\",\"ffn\":\"f\",\"ffn_matrices\":\"p\",\"sequence\":\"g\",\"vocabulary\":\"h\",\"micro_batch\":"   \
   "\"i\",\"micro_batches\":"                                                                                           \
@@ -186,6 +188,8 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"tp\":\"k\",\"pp\":\"l\",\"dp\":\"m\",\"cp\":\"n\",\"ep\":\"o\"},\"x\":1}\n"                                       \
   "{\"type\":\"common_error\",\"id\":\"gpu.copy\",\"name\":\"copies on another GPU\",\"sigma\":0.125,"                 \
   "\"source\":\"leave-one-out over 7 sizes\",\"x\":1}\n"                                                               \
+  "{\"type\":\"pass\",\"rank\":3,\"stage\":1,\"step\":2,\"phase\":\"forward\",\"micro_batch\":5,\"chunk\":1,"          \
+  "\"track\":2,\"start\":40,\"dur\":7,\"x\":1}\n"                                                                      \
   "{\"type\":\"metric\",\"name\":\"step_time\",\"value\":8000,\"unit\":\"ns\",\"scope\":{},\"source\":\"measured\"}\n" \
   "{\"type\":\"metric\",\"name\":\"occupancy\",\"value\":-0.5,\"unit\":\"share\",\"scope\":{\"rank\":0,\"step\":2,"    \
   "\"lane\":\"s7\",\"kind\":\"gemm\",\"group\":\"tp@0\",\"layer\":11,\"task\":\"0:5\",\"y\":2},\"source\":"            \
@@ -197,9 +201,10 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "{\"type\":\"cloud\",\"shape\" : [1.50, null, {\"a\":\"\\u0041\"}]}\n"                                               \
   "{\"type\":\"rain\"}\n"                                                                                              \
   "{\"type\":\"cloud\"}\n"
-#define FULL_END                                                                                                 \
-  "{\"type\":\"end\",\"counts\":{\"lumos\":1,\"rank\":2,\"group\":1,\"lane\":4,\"span\":3,\"task\":9,\"dep\":2," \
-  "\"collective\":1,\"model\":1,\"common_error\":1,\"metric\":2,\"note\":2,\"cloud\":2,\"rain\":1,\"end\":1}}\n"
+#define FULL_END                                                                                                       \
+  "{\"type\":\"end\",\"counts\":{\"lumos\":1,\"rank\":2,\"group\":1,\"lane\":4,\"span\":3,\"task\":9,\"dep\":2,"       \
+  "\"collective\":1,\"model\":1,\"common_error\":1,\"pass\":1,\"metric\":2,\"note\":2,\"cloud\":2,\"rain\":1,\"end\":" \
+  "1}}\n"
 
 /* Every record type, every field, absent ones, unknown fields outside and inside of objects, unknown types. */
 static const char full_stream[] =

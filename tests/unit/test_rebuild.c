@@ -212,6 +212,34 @@ static void the_recorded_job_takes_as_long_as_was_measured(void **state) {
   lumos_job_free(job);
 }
 
+/* Steps end with their last kernels: 610, 1610, 2610; the mean is 870, so that the second is the nearest. Its first
+ * kernel forward runs from 1100 to 1160, 490 behind its start. */
+static void what_was_recorded_is_kept_beside_what_is_built(void **state) {
+  (void)state;
+  const struct lumos_rebuild asked = {.layers = 4, .micro_batches = 2};
+  struct lumos_job *job = rebuilt(&asked);
+  const struct lumos_recorded_sizes *recorded = &job->models.items[0].recorded;
+  assert_int_equal(recorded->ranks, 1);
+  assert_int_equal(recorded->layers, 2);
+  assert_int_equal(recorded->micro_batches, 1);
+  assert_int_equal(recorded->sizes.dp, 1);
+  assert_int_equal(job->models.items[0].layers, 4);
+  bool back = false;
+  for (size_t i = 0; i < job->recorded_passes.count; i++) {
+    const struct lumos_recorded_pass *pass = &job->recorded_passes.items[i];
+    assert_int_equal(pass->step, 1);
+    assert_int_equal(pass->rank, 0);
+    assert_int_equal(pass->stage, LUMOS_ABSENT_INT);
+    back |= pass->phase == LUMOS_BACKWARD && pass->micro_batch == 0;
+  }
+  assert_true(back);
+  const struct lumos_recorded_pass *first = &job->recorded_passes.items[0];
+  assert_int_equal(first->phase, LUMOS_FORWARD);
+  assert_int_equal(first->start, 490);
+  assert_int_equal(first->dur, 60);
+  lumos_job_free(job);
+}
+
 /* Each layer more takes 100 forward and 150 back. */
 static void a_deeper_model_takes_its_layers_longer(void **state) {
   (void)state;
@@ -365,6 +393,7 @@ int main(void) {
       cmocka_unit_test(a_template_has_the_blocks_of_a_place_in_all_steps),
       cmocka_unit_test(another_kernel_makes_another_template),
       cmocka_unit_test(the_recorded_job_takes_as_long_as_was_measured),
+      cmocka_unit_test(what_was_recorded_is_kept_beside_what_is_built),
       cmocka_unit_test(a_deeper_model_takes_its_layers_longer),
       cmocka_unit_test(more_micro_batches_go_forward_and_back_in_turn),
       cmocka_unit_test(what_the_recording_lacks_is_refused),

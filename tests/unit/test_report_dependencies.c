@@ -352,7 +352,7 @@ static void the_scene_has_a_box_for_every_node(void **state) {
   struct shown *shown = show(beside_job, &plain);
   const struct report_dependencies *dependencies = &shown->content.dependencies;
   struct report_scene scene;
-  assert_true(report_dependencies_scene(dependencies, &scene));
+  assert_true(report_dependencies_scene(dependencies, 1, &scene));
   size_t boxes = 0;
   size_t curves = 0;
   size_t papers = 0;
@@ -391,7 +391,7 @@ static void areas_are_times(void **state) {
   struct shown *shown = show(streams_job, &plain);
   const struct report_dependencies *dependencies = &shown->content.dependencies;
   struct report_scene scene;
-  assert_true(report_dependencies_scene(dependencies, &scene));
+  assert_true(report_dependencies_scene(dependencies, 1, &scene));
   double areas[4] = {0};
   size_t boxes = 0;
   for (size_t i = 1; i < scene.marks.count; i++) {
@@ -448,7 +448,7 @@ static void the_last_member_is_called_so(void **state) {
   (void)state;
   struct shown *shown = show(ranks_job, &plain);
   struct report_scene scene;
-  assert_true(report_dependencies_scene(&shown->content.dependencies, &scene));
+  assert_true(report_dependencies_scene(&shown->content.dependencies, 1, &scene));
   lumos_text_char(&scene.texts, '\0');
   assert_non_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 1, "));
   assert_null(strstr(scene.texts.bytes, "arrives last \xC2\xB7 rank 0"));
@@ -467,7 +467,7 @@ static void times_have_room(void **state) {
   }
   dependencies->chain.until += half_a_day;
   struct report_scene scene;
-  assert_true(report_dependencies_scene(dependencies, &scene));
+  assert_true(report_dependencies_scene(dependencies, 1, &scene));
   int32_t origin = 0;
   size_t times = 0;
   for (size_t i = 0; i < scene.marks.count; i++) {

@@ -33,6 +33,19 @@ static void draw_breakdown(const struct report_facts *facts, const char *name, b
                                       "idle. The table of the same name holds the numbers of every rank.");
 }
 
+/* Is a rank's own step shorter than the job's, so that it can be seen? */
+static bool has_shorter_rank(const struct report_facts *facts) {
+  enum { VISIBLE = 100 }; /* one part in so many of the step */
+  enum report_timeline timeline = report_facts_spoken(facts);
+  int64_t step = report_facts_step_time(facts, timeline);
+  bool shorter = false;
+  for (size_t i = 0; i < facts->ranks.count && facts->job_steps.count > 0; i++) {
+    int64_t own = report_row_mean(&facts->ranks.items[i], timeline, FIGURE_STEP_TIME);
+    shorter |= own != LUMOS_ABSENT && own < step - step / VISIBLE;
+  }
+  return shorter;
+}
+
 void report_put_breakdown_reading(const struct report_facts *facts, struct lumos_text *out) {
   bool measured = facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
   bool simulated = facts->all.figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
@@ -44,6 +57,12 @@ void report_put_breakdown_reading(const struct report_facts *facts, struct lumos
     lumos_text_put(out, simulated ? "As measured; the simulated bars look the same." : "As measured.");
   } else {
     lumos_text_put(out, "As simulated.");
+  }
+  if (has_shorter_rank(facts)) {
+    lumos_text_put(
+        out,
+        " The job\xE2\x80\x99s step lasts from the earliest start to the latest end, so a rank\xE2\x80\x99s own can "
+        "be shorter.");
   }
 }
 

@@ -2,6 +2,7 @@
 #include "report/content/change.h"
 
 #include "report/content/breakdown.h"
+#include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
@@ -86,4 +87,23 @@ void report_change_table(const struct report_facts *facts, struct report_table *
   lumos_text_put(&table->rest, " before, ");
   report_put_time_beside(&table->rest, step_after, step_before);
   lumos_text_put(&table->rest, " after");
+}
+
+void report_put_change_reading(const struct report_facts *facts, struct lumos_text *out) {
+  lumos_text_put(out, "From the measured step to the predicted one, by what its time goes to. ");
+  if (report_range_known(facts->step_range)) {
+    lumos_text_put(out, "The line below the last bar is the 90\xC2\xA0% range, ");
+    report_put_time_range(out, facts->step_range.low, facts->step_range.high);
+    lumos_text_put(out, ". ");
+    if (facts->doubt != LUMOS_NO_STRING) {
+      lumos_text_put(out, "Its largest source: ");
+      report_put_cut(out, lumos_string(facts->job->strings, facts->doubt),
+                     lumos_string_length(facts->job->strings, facts->doubt), 60);
+      lumos_text_put(out, ", ");
+      report_put_fine_share(out, facts->doubt_share);
+      lumos_text_put(out, " of the step (one standard deviation). ");
+    }
+  } else {
+    lumos_text_put(out, "The range of the prediction is unknown. ");
+  }
 }

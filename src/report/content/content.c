@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "report/content/breakdown.h"
 #include "report/content/change.h"
+#include "report/content/configuration.h"
 #include "report/content/gantt.h"
 #include "report/content/pipeline.h"
 #include "report/content/tables.h"
@@ -75,6 +76,11 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
   }
   put_sizes(job, out);
   put_steps(&content->facts, out);
+}
+
+bool report_compares_pipelines(const struct report_content *content) {
+  bool both = content->recorded.stages.count > 0 && content->passes.stages.count > 0;
+  return both && (content->recorded.pipeline > 1 || content->passes.pipeline > 1);
 }
 
 /* The page has a switch for them, a picture alone only what was asked for. */
@@ -150,6 +156,9 @@ static void read_tables(struct report_content *content) {
   report_table_model(job, &tables[TABLE_MODEL]);
   report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
   report_pipeline_table(&content->passes, &content->facts, &tables[TABLE_PIPELINE]);
+  report_recorded_passes_read(&content->facts, &content->recorded);
+  report_recorded_pipeline_table(&content->recorded, &tables[TABLE_RECORDED_PIPELINE]);
+  report_configuration_table(&content->facts, &content->recorded, &content->passes, &tables[TABLE_CONFIGURATION]);
   report_layers_read(&content->facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {
@@ -214,6 +223,7 @@ void report_content_free(struct report_content *content) {
   lumos_held_free(&content->found);
   report_dependencies_free(&content->dependencies);
   lumos_passes_free(&content->passes);
+  lumos_passes_free(&content->recorded);
   report_layers_free(&content->layers);
   for (int i = 0; i < TABLES; i++) {
     report_table_free(&content->tables[i]);

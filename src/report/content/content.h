@@ -19,6 +19,7 @@
 enum report_table_number {
   TABLE_BREAKDOWN,
   TABLE_CHANGE,
+  TABLE_CONFIGURATION,
   TABLE_STEPS,
   TABLE_OPPORTUNITIES,
   TABLE_LANES,
@@ -31,6 +32,7 @@ enum report_table_number {
   TABLE_CLOCKS,
   TABLE_DEPENDENCIES,
   TABLE_PIPELINE,
+  TABLE_RECORDED_PIPELINE,
   TABLE_LAYERS,
   TABLE_MODEL,
   TABLE_METRICS, /* the first of those of metric_tables.h, in their order */
@@ -47,6 +49,7 @@ struct report_content {
   struct report_busy busy;
   struct report_dependencies dependencies;
   struct lumos_passes passes;
+  struct lumos_passes recorded; /* passes of the job that this one was rebuilt from */
   struct report_layers layers;
   struct report_table tables[TABLES];
   const struct lumos_held *bindings; /* what held every task: the job's, or those found; NULL: nobody asks, or */
@@ -63,6 +66,9 @@ void report_content_free(struct report_content *content);
 
 /* The title that was asked for, or NULL: then the diagnosis is the title. */
 const char *report_title(const struct report_content *content);
+
+/* Are passes of both jobs known, and has one of them a pipeline? */
+bool report_compares_pipelines(const struct report_content *content);
 
 /* "8 ranks · NVIDIA H100 80GB HBM3 · DP 8 x TP 1 x PP 1 · steps 2 to 5": what the report is about. */
 void report_put_subject(const struct report_content *content, struct lumos_text *out);

@@ -399,7 +399,8 @@ bool report_dependencies_read(const struct report_dependencies_source *source, s
     lumos_text_put(&dependencies->problem, "No task ends within the step.");
     return true;
   }
-  size_t limit = options->graph_nodes == 0 ? REPORT_GRAPH_NODES : (size_t)options->graph_nodes;
+  size_t usual = options->width > 0 ? REPORT_SIZED_NODES : REPORT_GRAPH_NODES;
+  size_t limit = options->graph_nodes == 0 ? usual : (size_t)options->graph_nodes;
   dependencies->known = true;
   dependencies->origin = source->steps->items[0].start;
   read_chain(dependencies, limit - limit / 2);

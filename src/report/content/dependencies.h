@@ -15,6 +15,7 @@
 
 enum {
   REPORT_GRAPH_NODES = 80, /* unless the options say otherwise */
+  REPORT_SIZED_NODES = 24, /* of a picture of a given size, in which their text can still be read */
   /* Of a box, in tenths of a pixel: two lines of text; higher where its area is its time. */
   REPORT_DEPENDENCY_WIDTH = 2600,
   REPORT_DEPENDENCY_HEIGHT = 350,
@@ -132,8 +133,11 @@ int64_t report_dependency_time(const struct report_dependency_node *node);
  * room for its text. */
 int32_t report_dependency_height(const struct report_dependencies *dependencies,
                                  const struct report_dependency_node *node);
-/* False: there is no layout, and the scene is not begun. */
-bool report_dependencies_scene(const struct report_dependencies *dependencies, struct report_scene *scene);
+/* In how many columns the picture is about as wide for its height as asked; there is a layout. */
+size_t report_dependencies_columns(const struct report_dependencies *dependencies, int64_t width, int64_t height);
+/* Over at least one column. False: there is no layout, and the scene is not begun. */
+bool report_dependencies_scene(const struct report_dependencies *dependencies, size_t columns,
+                               struct report_scene *scene);
 /* The paints of the kinds of tasks in it: shown[paint]. */
 void report_dependencies_paints(const struct report_dependencies *dependencies, bool shown[PAINT_COUNT]);
 void report_dependencies_table(const struct report_dependencies *dependencies, struct report_table *table);

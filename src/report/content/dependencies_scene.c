@@ -5,6 +5,7 @@
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* Tenths of a pixel. */
 enum {
@@ -21,6 +22,8 @@ enum {
   NAME_MOST = 48, /* bytes of a name in a box; fewer where the letters are wide */
   NAME_LEAST = 16,
   LABEL_HEIGHT = 125,
+  MOST_COLUMNS = 12,
+  COLUMN_GAP = 400,
   LEAST_IN_MS = 1000000, /* ns: steps shorter than this have their times in microseconds */
 };
 
@@ -30,10 +33,19 @@ struct label {
   enum report_anchor anchor;
 };
 
+/* The layout in columns side by side, as a newspaper has its text: column c shows what lies from cuts[c] on. */
+struct columns {
+  size_t count;
+  int32_t cuts[MOST_COLUMNS];
+  int32_t stride; /* from one column to the next */
+};
+
 struct canvas {
   const struct report_dependencies *dependencies;
   struct report_scene *scene;
   int32_t left; /* of the graph */
+  struct columns columns;
+  LUMOS_VECTOR(struct report_point) moved; /* the points of one edge */
   struct lumos_text text;
   LUMOS_VECTOR(struct label) labels;
 };
@@ -118,12 +130,94 @@ static void tell_edge(struct canvas *canvas, const struct report_dependency_edge
   report_scene_tooltip(canvas->scene, text);
 }
 
+/* --- Columns --- */
+
+static size_t column_of(const struct columns *columns, int32_t y) {
+  size_t column = columns->count - 1;
+  while (column > 0 && y < columns->cuts[column]) {
+    column--;
+  }
+  return column;
+}
+
+static struct report_point moved_to(const struct columns *columns, size_t column, struct report_point point) {
+  return (struct report_point){point.x + (int32_t)column * columns->stride,
+                               point.y - (column > 0 ? columns->cuts[column] - BEGINNING : 0)};
+}
+
+/* Of the upper left corner of a box. */
+static struct report_point place_of(const struct canvas *canvas, size_t node) {
+  struct report_point place = canvas->dependencies->layout.places[node];
+  return moved_to(&canvas->columns, column_of(&canvas->columns, place.y), place);
+}
+
+static int32_t height_of_box(const struct report_dependencies *dependencies, size_t node) {
+  int32_t height = report_dependency_height(dependencies, &dependencies->nodes.items[node]);
+  return height < REPORT_DEPENDENCY_HEIGHT ? REPORT_DEPENDENCY_HEIGHT : height;
+}
+
+/* Where no box is cut, below `after` and as near to a height as can be; INT32_MAX: nowhere. */
+static int32_t cut_near(const struct report_dependencies *dependencies, int32_t wanted, int32_t after) {
+  const struct report_layout *layout = &dependencies->layout;
+  int32_t best = INT32_MAX;
+  for (size_t i = 0; i < dependencies->nodes.count; i++) {
+    int32_t y = layout->places[i].y;
+    bool nearer = best == INT32_MAX || abs(y - wanted) < abs(best - wanted);
+    for (size_t k = 0; k < dependencies->nodes.count && nearer; k++) {
+      nearer = layout->places[k].y >= y || layout->places[k].y + height_of_box(dependencies, k) <= y;
+    }
+    best = y > after && nearer ? y : best;
+  }
+  return best;
+}
+
+static struct columns cut_columns(const struct report_dependencies *dependencies, size_t count, int32_t stride) {
+  struct columns columns = {.count = 1, .stride = stride};
+  int64_t height = dependencies->layout.height;
+  count = count > MOST_COLUMNS ? MOST_COLUMNS : count;
+  for (size_t i = 1; i < count; i++) {
+    int32_t cut =
+        cut_near(dependencies, (int32_t)(height * (int64_t)i / (int64_t)count), columns.cuts[columns.count - 1]);
+    if (cut != INT32_MAX) {
+      columns.cuts[columns.count++] = cut;
+    }
+  }
+  return columns;
+}
+
+static int32_t height_of_columns(const struct report_dependencies *dependencies, const struct columns *columns) {
+  int32_t most = 0;
+  for (size_t i = 0; i < columns->count; i++) {
+    int32_t end = i + 1 < columns->count ? columns->cuts[i + 1] : dependencies->layout.height;
+    int32_t height = end - columns->cuts[i] + (i > 0 ? BEGINNING : 0);
+    most = height > most ? height : most;
+  }
+  return most;
+}
+
 /* --- Arrows --- */
 
-static const struct report_point *points_of(const struct canvas *canvas, size_t edge, size_t *count) {
+/* The curve of an edge, moved to its column. What leads to another column comes into it from above, where it is critical;
+ * else it is not drawn. */
+static const struct report_point *points_of(struct canvas *canvas, size_t edge, size_t *count) {
   const struct report_layout *layout = &canvas->dependencies->layout;
-  *count = layout->edge_first[edge + 1] - layout->edge_first[edge];
-  return layout->points.items + layout->edge_first[edge];
+  const struct report_dependency_edge *record = &canvas->dependencies->edges.items[edge];
+  size_t from = column_of(&canvas->columns, layout->places[record->from].y);
+  size_t to = column_of(&canvas->columns, layout->places[record->to].y);
+  canvas->moved.count = 0;
+  for (size_t i = layout->edge_first[edge]; i < layout->edge_first[edge + 1] && from == to; i++) {
+    lumos_vector_push(&canvas->moved, moved_to(&canvas->columns, to, layout->points.items[i]));
+  }
+  if (from != to && record->binding) {
+    struct report_point place = place_of(canvas, record->to);
+    const int32_t above[] = {BEGINNING, BEGINNING / 2, BEGINNING / 3, 0};
+    for (size_t i = 0; i < sizeof above / sizeof above[0]; i++) {
+      lumos_vector_push(&canvas->moved,
+                        ((struct report_point){place.x + REPORT_DEPENDENCY_WIDTH / 2, place.y - above[i]}));
+    }
+  }
+  *count = canvas->moved.count;
+  return canvas->moved.items;
 }
 
 static void draw_arrow(struct canvas *canvas, size_t number) {
@@ -199,12 +293,12 @@ static bool is_free(const struct canvas *canvas, struct label label) {
 
 /* Just above the box that the arrow leads to, where no other box stands: beside the arrow, on the side that it does not
  * come from; on it where it is so flat that it would run through the words. */
-static struct label place_label(const struct canvas *canvas, size_t number, int32_t width) {
+static struct label place_label(struct canvas *canvas, size_t number, int32_t width) {
   enum { ABOVE = 90, ASIDE = 70, MIDDLE = 35 };
   size_t count = 0;
   const struct report_point *points = points_of(canvas, number, &count);
   uint32_t to = canvas->dependencies->edges.items[number].to;
-  struct label label = {.y = canvas->dependencies->layout.places[to].y - ABOVE, .width = width};
+  struct label label = {.y = place_of(canvas, to).y - ABOVE, .width = width};
   int32_t x = place_at(points, count, label.y);
   int32_t from = place_at(points, count, label.y - LABEL_HEIGHT);
   if (from - x > width / 2 || x - from > width / 2) {
@@ -327,12 +421,11 @@ static void draw_area(struct canvas *canvas, const struct report_dependency_node
 
 static void draw_box(struct canvas *canvas, size_t number) {
   const struct report_dependency_node *node = &canvas->dependencies->nodes.items[number];
-  const struct report_point place = canvas->dependencies->layout.places[number];
+  const struct report_point place = place_of(canvas, number);
   struct report_scene *scene = canvas->scene;
   enum report_paint paint = node->outside ? PAINT_IDLE : report_paint_of_kind(node->kind);
   enum report_paint ink = node->neighbour ? PAINT_MUTED : PAINT_TEXT;
-  int32_t height = report_dependency_height(canvas->dependencies, node);
-  height = height < REPORT_DEPENDENCY_HEIGHT ? REPORT_DEPENDENCY_HEIGHT : height;
+  int32_t height = height_of_box(canvas->dependencies, number);
   canvas->text.length = 0;
   put_view(canvas->dependencies, node, &canvas->text);
   report_scene_view_group(scene, "box", &canvas->text);
@@ -364,8 +457,10 @@ static void draw_time(struct canvas *canvas, size_t number) {
   const struct report_dependencies *dependencies = canvas->dependencies;
   canvas->text.length = 0;
   put_beginning(dependencies, &dependencies->nodes.items[number], &canvas->text);
-  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, -TIME_ASIDE,
-                    dependencies->layout.places[number].y + (FIRST_LINE + SECOND_LINE) / 2, &canvas->text);
+  struct report_point place = place_of(canvas, number);
+  int32_t column = (int32_t)column_of(&canvas->columns, dependencies->layout.places[number].y);
+  report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, column * canvas->columns.stride - TIME_ASIDE,
+                    place.y + (FIRST_LINE + SECOND_LINE) / 2, &canvas->text);
 }
 
 /* The room that the times take. */
@@ -433,26 +528,41 @@ void report_dependencies_paints(const struct report_dependencies *dependencies, 
   }
 }
 
-bool report_dependencies_scene(const struct report_dependencies *dependencies, struct report_scene *scene) {
+size_t report_dependencies_columns(const struct report_dependencies *dependencies, int64_t width, int64_t height) {
+  int64_t own = dependencies->layout.width + (int64_t)gutter_of(dependencies) + COLUMN_GAP;
+  size_t columns = 1;
+  while (columns < MOST_COLUMNS && own * height * (int64_t)(columns * columns) < width * dependencies->layout.height) {
+    columns++;
+  }
+  return columns;
+}
+
+bool report_dependencies_scene(const struct report_dependencies *dependencies, size_t columns,
+                               struct report_scene *scene) {
   const struct report_layout *layout = &dependencies->layout;
   if (!dependencies->known || dependencies->outcome != LAYOUT_DONE) {
     return false;
   }
   int32_t gutter = gutter_of(dependencies);
-  int32_t needed = gutter + layout->width;
-  report_scene_begin(scene, "dependencies", needed < WIDTH ? WIDTH : needed);
-  scene->height = TOP + layout->height + BOTTOM;
   struct canvas canvas = {.dependencies = dependencies,
                           .scene = scene,
                           .left = gutter, /* so that a narrow window shows boxes */
+                          .columns = cut_columns(dependencies, columns, gutter + layout->width + COLUMN_GAP),
                           .text = LUMOS_TEXT_BUFFER};
+  int32_t needed = gutter + layout->width + (int32_t)(canvas.columns.count - 1) * canvas.columns.stride;
+  report_scene_begin(scene, "dependencies", needed < WIDTH ? WIDTH : needed);
+  scene->height = TOP + height_of_columns(dependencies, &canvas.columns) + BOTTOM;
   draw(&canvas);
   lumos_text_put(&scene->title, "What the step waits for");
   lumos_text_put(
       &scene->description,
       "Boxes are tasks on the critical path, from the start of the step down to its end, with areas by time; "
       "arrows say what held them. The table below the picture has the times of every box.");
+  if (canvas.columns.count > 1) {
+    lumos_text_put(&scene->description, " It goes on at the top of the next column.");
+  }
   lumos_vector_free(&canvas.labels);
+  lumos_vector_free(&canvas.moved);
   lumos_text_free(&canvas.text);
   return true;
 }

@@ -89,6 +89,20 @@ int64_t report_decimal_as(struct lumos_decimal value, int decimals) {
   return units;
 }
 
+void report_range_add(struct report_range *sum, const struct lumos_metric *metric) {
+  int64_t low = metric->low.units == LUMOS_ABSENT ? LUMOS_ABSENT : report_decimal_as(metric->low, 0);
+  int64_t high = metric->high.units == LUMOS_ABSENT ? LUMOS_ABSENT : report_decimal_as(metric->high, 0);
+  bool known = report_range_known(*sum) && low != LUMOS_ABSENT && high != LUMOS_ABSENT && low <= high;
+  *sum = known ? (struct report_range){report_sum(sum->low, low), report_sum(sum->high, high)}
+               : (struct report_range){LUMOS_ABSENT, LUMOS_ABSENT};
+}
+
+struct report_range report_range_mean(struct report_range sum, int64_t count) {
+  bool known = report_range_known(sum) && count > 0;
+  return known ? (struct report_range){sum.low / count, sum.high / count}
+               : (struct report_range){LUMOS_ABSENT, LUMOS_ABSENT};
+}
+
 /* A metric that the page reads; of the rank and step in its scope, both absent for the whole job. */
 static bool read_cell(const struct lumos_job *job, const struct lumos_metric *metric, struct cell *cell) {
   const struct lumos_scope *scope = &metric->scope;
@@ -212,6 +226,40 @@ static int64_t whole_job(const struct lumos_job *job, const char *name, int deci
   return LUMOS_ABSENT;
 }
 
+/* Errors that a prediction makes are common to its steps, so the mean's range is the mean of theirs. */
+static struct report_range range_of_step(const struct report_facts *facts) {
+  const struct lumos_job *job = facts->job;
+  struct report_range sum = {0, 0};
+  int64_t count = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    const struct lumos_scope *scope = &metric->scope;
+    bool of_step = scope->rank == LUMOS_ABSENT_INT && scope->step != LUMOS_ABSENT_INT && lumos_scope_is_whole(scope);
+    if (of_step && metric->source != LUMOS_METRIC_MEASURED && report_step_counts(facts, scope->step) &&
+        strcmp(lumos_string(job->strings, metric->name), "step_time") == 0) {
+      report_range_add(&sum, metric);
+      count++;
+    }
+  }
+  return report_range_mean(sum, count);
+}
+
+/* The largest of the sources that the range is made of. */
+static void find_doubt(struct report_facts *facts) {
+  const struct lumos_job *job = facts->job;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->scope.name != LUMOS_NO_STRING &&
+        strcmp(lumos_string(job->strings, metric->name), "prediction_error") == 0) {
+      int64_t share = metric->value.units == LUMOS_ABSENT ? 0 : report_decimal_as(metric->value, 6);
+      if (share > facts->doubt_share) {
+        facts->doubt = metric->scope.name;
+        facts->doubt_share = share;
+      }
+    }
+  }
+}
+
 void report_facts_read(const struct lumos_job *job, struct report_facts *facts) {
   *facts = (struct report_facts){.job = job, .edited = lumos_job_edited(job), .mean_error = LUMOS_ABSENT};
   facts->unprofiled_step = whole_job(job, "unprofiled_step_time", 0);
@@ -241,6 +289,8 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   sum_ranks(facts);
   facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);
   facts->job_all = sum_of(job, facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);
+  facts->step_range = range_of_step(facts);
+  find_doubt(facts);
   for (size_t i = 0; i < job->lanes.count; i++) {
     facts->has_streams |= job->lanes.items[i].kind == LUMOS_STREAM && job->lanes.items[i].task_count > 0;
   }

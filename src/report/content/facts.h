@@ -63,6 +63,11 @@ struct report_row {
 };
 LUMOS_VECTOR_TYPE(report_rows, struct report_row);
 
+/* Of a prediction, 90 %. */
+struct report_range {
+  int64_t low, high; /* ns; LUMOS_ABSENT both: unknown */
+};
+
 struct report_facts {
   const struct lumos_job *job;
   bool edited;                  /* a transform changed the job: measured is before, simulated after */
@@ -77,7 +82,15 @@ struct report_facts {
   int64_t mean_error;    /* replay_error of the whole job: the mean of its steps' sizes, in millionths; LUMOS_ABSENT */
   int64_t rebuild_error; /* of a rebuilt job: how far its recorded configuration is off, signed; LUMOS_ABSENT */
   int64_t transplant_error, step_spread; /* the same, over steps that have a like one */
+  struct report_range step_range;        /* of the job's mean simulated step, where every step in it has one */
+  lumos_string_id doubt;                 /* what moves a prediction most, in words; LUMOS_NO_STRING: not known */
+  int64_t doubt_share;                   /* by how much, one standard deviation, in millionths of the step */
 };
+
+static inline bool report_range_known(struct report_range range) { return range.low != LUMOS_ABSENT; }
+/* Sums of ranges, of which a mean is made when all are read: unknown as soon as one is. */
+void report_range_add(struct report_range *sum, const struct lumos_metric *metric);
+struct report_range report_range_mean(struct report_range sum, int64_t count);
 
 /* The decimal in units of 10^-decimals, rounded towards zero; LUMOS_ABSENT: it has no room. */
 int64_t report_decimal_as(struct lumos_decimal value, int decimals);

@@ -237,6 +237,21 @@ void report_fill_notes(const struct lumos_job *job, bool details, size_t warning
   report_set_take(scope, "more_history", &more);
 }
 
+void report_fill_assumptions(const struct lumos_job *job, struct report_scope *scope) {
+  static const char stage[] = "transform.";
+  struct merged_notes merged = merge_notes(job);
+  struct report_scope *section = NULL;
+  report_section(scope, "assumptions");
+  for (size_t i = 0; i < shown_notes(&merged); i++) {
+    const struct lumos_note *note = merged.items.items[i].note;
+    if (strncmp(lumos_string(job->strings, note->code), stage, sizeof stage - 1) == 0) {
+      section = section == NULL ? report_section_item(scope, "assumptions") : section;
+      set_string(job, report_section_item(section, "list"), "text", note->text);
+    }
+  }
+  free_notes(&merged);
+}
+
 static void put_json_string(const struct lumos_job *job, const char *name, lumos_string_id id, struct lumos_text *out) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   put_string(job, id, &text);

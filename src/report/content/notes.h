@@ -11,6 +11,9 @@
 #define REPORT_ALL_NOTES SIZE_MAX /* none is folded */
 void report_fill_notes(const struct lumos_job *job, bool details, size_t warnings, struct report_scope *scope);
 
+/* Section `assumptions` with its `list` (text): what the changes noted of themselves; no item where they noted nothing. */
+void report_fill_assumptions(const struct lumos_job *job, struct report_scope *scope);
+
 /* The same notes as a JSON array, safe inside <script>. */
 void report_notes_json(const struct lumos_job *job, struct lumos_text *out);
 

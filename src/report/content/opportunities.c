@@ -23,7 +23,7 @@ static struct report_opportunity *find(struct report_opportunity_list *list, con
   if (list->count == MOST) {
     return NULL;
   }
-  lumos_vector_push(list, ((struct report_opportunity){scope->kind, scope->group, LUMOS_ABSENT, LUMOS_ABSENT}));
+  lumos_vector_push(list, ((struct report_opportunity){scope->kind, scope->group, LUMOS_ABSENT, LUMOS_ABSENT, {0, 0}}));
   return &list->items[list->count - 1];
 }
 
@@ -49,6 +49,9 @@ static void add_metric(const struct report_facts *facts, const struct lumos_metr
   if (opportunity != NULL) {
     int64_t *sum = half ? &opportunity->half : &opportunity->free;
     *sum = report_sum(*sum, metric->value.units);
+    if (half) {
+      report_range_add(&opportunity->range, metric);
+    }
   }
 }
 
@@ -97,6 +100,7 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
   for (size_t i = 0; i < list->count; i++) {
     struct report_opportunity *item = &list->items[i];
     item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / all->steps;
+    item->range = report_range_mean(item->range, item->half == LUMOS_ABSENT ? 0 : all->steps);
     item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / all->steps;
   }
   lumos_vector_sort_by(list, by_gain, job->strings);
@@ -110,6 +114,22 @@ int64_t report_opportunity_gain(const struct report_opportunities *opportunities
 
 int64_t report_opportunity_gain_share(const struct report_opportunities *opportunities, int64_t time) {
   return report_share(report_opportunity_gain(opportunities, time), opportunities->step);
+}
+
+struct report_range report_opportunity_gain_range(const struct report_opportunities *opportunities,
+                                                  const struct report_opportunity *opportunity) {
+  struct report_range range = opportunity->range;
+  return report_range_known(range) ? (struct report_range){report_opportunity_gain(opportunities, range.high),
+                                                           report_opportunity_gain(opportunities, range.low)}
+                                   : range;
+}
+
+bool report_opportunities_have_ranges(const struct report_opportunities *opportunities) {
+  bool any = false;
+  for (size_t i = 0; i < opportunities->list.count; i++) {
+    any |= report_range_known(opportunities->list.items[i].range);
+  }
+  return any;
 }
 
 const struct report_opportunity *report_best_opportunity(const struct report_opportunities *opportunities) {
@@ -318,6 +338,11 @@ void report_put_opportunities_reading(const struct report_opportunities *opportu
   report_put_time(out, opportunities->step);
   lumos_text_put(out, ": the job is simulated again with half of each kind of work, and with none. Gains account for "
                       "other bottlenecks and do not add up. ");
+  if (opportunities->list.count > 0) {
+    lumos_text_put(out, report_opportunities_have_ranges(opportunities)
+                            ? "Lines across bars: 90\xC2\xA0% ranges. "
+                            : "The error of these predictions is unknown. ");
+  }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   put_left_out(opportunities, &text);
   if (text.length > 0) {
@@ -493,6 +518,10 @@ static void put_row(const struct report_opportunities *opportunities, const stru
   report_table_number(table, item->free);
   report_table_number(table, report_opportunity_gain(opportunities, item->free));
   report_table_number(table, report_opportunity_gain_share(opportunities, item->free));
+  if (report_opportunities_have_ranges(opportunities)) {
+    report_table_number(table, item->range.low);
+    report_table_number(table, item->range.high);
+  }
 }
 
 void report_opportunities_table(const struct report_facts *facts, const struct report_opportunities *opportunities,
@@ -506,8 +535,12 @@ void report_opportunities_table(const struct report_facts *facts, const struct r
       {"free", "step without", "opportunity_free", COLUMN_MS},
       {"free_gain", "less by", NULL, COLUMN_MS},
       {"free_gain_share", "share", NULL, COLUMN_SHARE},
+      {"half_low", "with half, at least", "range", COLUMN_MS},
+      {"half_high", "with half, at most", "range", COLUMN_MS},
   };
-  report_table_begin(table, "opportunities", columns, sizeof columns / sizeof columns[0]);
+  enum { COLUMNS = sizeof columns / sizeof columns[0], OF_RANGES = 2 };
+  report_table_begin(table, "opportunities", columns,
+                     report_opportunities_have_ranges(opportunities) ? COLUMNS : COLUMNS - OF_RANGES);
   table->whole = opportunities->step;
   table->told = true;
   report_put_opportunities_finding(opportunities, &table->finding);

@@ -13,6 +13,7 @@
 struct report_opportunity {
   lumos_string_id kind, group; /* one of the two */
   int64_t half, free;          /* a step would take; LUMOS_ABSENT */
+  struct report_range range;   /* of half */
 };
 LUMOS_VECTOR_TYPE(report_opportunity_list, struct report_opportunity);
 
@@ -32,6 +33,12 @@ const struct report_opportunity *report_best_opportunity(const struct report_opp
 /* What a step is shorter by, in ns and in millionths of the simulated step; LUMOS_ABSENT. */
 int64_t report_opportunity_gain(const struct report_opportunities *opportunities, int64_t time);
 int64_t report_opportunity_gain_share(const struct report_opportunities *opportunities, int64_t time);
+
+/* What a step is shorter by at least and at most, in ns. */
+struct report_range report_opportunity_gain_range(const struct report_opportunities *opportunities,
+                                                  const struct report_opportunity *opportunity);
+/* Has any of them a range? */
+bool report_opportunities_have_ranges(const struct report_opportunities *opportunities);
 
 /* "GEMM kernels", "communication of tensor group 0-3" */
 void report_put_opportunity(const struct report_opportunities *opportunities,

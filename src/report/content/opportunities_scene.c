@@ -52,6 +52,19 @@ static void add_tooltip(struct canvas *canvas, const struct report_opportunity *
   lumos_text_free(&text);
 }
 
+/* From the least gain to the most, below the bar, whose paint may be as dark as ink. Returns its right end. */
+static int32_t draw_range(struct canvas *canvas, const struct report_opportunity *item, int32_t y) {
+  struct report_range gain = report_opportunity_gain_range(canvas->opportunities, item);
+  if (!report_range_known(gain)) {
+    return 0;
+  }
+  int32_t low = LABELS + along(canvas, gain.low), high = LABELS + along(canvas, gain.high), middle = y + BAR + TICK / 2;
+  report_scene_line(canvas->scene, PAINT_TEXT, low, middle, high - low, 0, STROKE_SOLID);
+  report_scene_line(canvas->scene, PAINT_TEXT, low, middle - TICK / 2, 0, TICK, STROKE_SOLID);
+  report_scene_line(canvas->scene, PAINT_TEXT, high, middle - TICK / 2, 0, TICK, STROKE_SOLID);
+  return high;
+}
+
 static void draw_name(struct canvas *canvas, const struct report_opportunity *item, int32_t y) {
   canvas->text.length = 0;
   report_put_opportunity(canvas->opportunities, item, &canvas->text);
@@ -71,7 +84,8 @@ static void draw_row(struct canvas *canvas, const struct report_opportunity *ite
     report_scene_line(canvas->scene, PAINT_MUTED, left + all, y + (BAR - TICK) / 2, 0, TICK, STROKE_SOLID);
   }
   put_gain(canvas, item->half);
-  int32_t end = left + (all > half ? all : half) + 80;
+  int32_t end = left + (all > half ? all : half), reach = draw_range(canvas, item, y);
+  end = (reach > end ? reach : end) + 80;
   report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, end, y + BAR - 38, &canvas->text);
   int32_t behind = report_text_width(STYLE_STRONG, canvas->text.bytes, canvas->text.length) + 60;
   canvas->text.length = 0;
@@ -93,6 +107,8 @@ bool report_opportunities_scene(const struct report_opportunities *opportunities
     int64_t all = report_opportunity_gain(opportunities, item->free);
     canvas.most = half > canvas.most ? half : canvas.most;
     canvas.most = all > canvas.most ? all : canvas.most;
+    int64_t high = report_opportunity_gain_range(opportunities, item).high;
+    canvas.most = high > canvas.most ? high : canvas.most;
   }
   for (size_t i = 0; i < opportunities->list.count && i < MOST_ROWS; i++) {
     draw_row(&canvas, &opportunities->list.items[i], y);
@@ -100,9 +116,10 @@ bool report_opportunities_scene(const struct report_opportunities *opportunities
   }
   scene->height = y;
   lumos_text_put(&scene->title, "What would help most");
-  lumos_text_put(&scene->description,
-                 "A bar for each kind of work: how much shorter a step would be with half of it; a line goes on to how "
-                 "much shorter without it. The table below the picture holds the same numbers.");
+  lumos_text_put(
+      &scene->description,
+      "A bar for each kind of work: how much shorter a step would be with half of it; a line goes on to how "
+      "much shorter without it, one below it spans the range. The table below the picture holds the same numbers.");
   lumos_text_free(&canvas.text);
   return true;
 }

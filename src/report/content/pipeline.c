@@ -9,15 +9,18 @@ enum { LITTLE = 1000 }; /* the part of the step that is not worth a word */
 
 #define NO_BREAK "\xC2\xA0"
 
+/* Of another job than the one at hand, which was rebuilt from it. */
+static bool is_recorded(const struct lumos_passes *passes) {
+  return passes->stages.count > 0 && passes->stages.items[0].rank == LUMOS_NONE;
+}
+
 static bool is_pipeline(const struct lumos_passes *passes) { return passes->pipeline > 1; }
 
-void report_put_stage(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage,
-                      struct lumos_text *out) {
-  int rank = passes->job->ranks.items[stage->rank].rank;
+void report_put_stage(const struct lumos_pipeline_stage *stage, struct lumos_text *out) {
   if (stage->stage != LUMOS_ABSENT_INT) {
-    lumos_text_format(out, "stage %d, rank %d", stage->stage, rank);
+    lumos_text_format(out, "stage %d, rank %d", stage->stage, stage->number);
   } else {
-    lumos_text_format(out, "rank %d", rank);
+    lumos_text_format(out, "rank %d", stage->number);
   }
 }
 
@@ -44,7 +47,8 @@ static struct sums add_up(const struct lumos_passes *passes) {
   struct sums sums = {.empty = 0};
   for (size_t i = 0; i < passes->stages.count; i++) {
     const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
-    int64_t weight = is_pipeline(passes) ? 1 : lumos_rank_weight(&passes->job->ranks.items[stage->rank]);
+    bool one = is_pipeline(passes) || stage->rank == LUMOS_NONE;
+    int64_t weight = one ? 1 : lumos_rank_weight(&passes->job->ranks.items[stage->rank]);
     for (int phase = 0; phase < LUMOS_PASS_PHASES; phase++) {
       sums.busy[phase] = report_sum(sums.busy[phase], report_product(stage->busy[phase], weight));
     }
@@ -64,7 +68,7 @@ static void put_micro_batches(const struct lumos_passes *passes, struct lumos_te
   lumos_text_put(out, passes->micro_batches == 1 ? NO_BREAK "micro-batch" : NO_BREAK "micro-batches");
 }
 
-/* "1F1B over 4 stages, 8 micro-batches: " */
+/* "1F1B over 4 stages, 8 micro-batches" */
 static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule schedule, struct lumos_text *out) {
   const char *name = report_schedule_name(schedule);
   if (name != NULL) {
@@ -75,7 +79,6 @@ static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule 
   report_put_counted(out, passes->pipeline, "stage");
   lumos_text_put(out, ", ");
   put_micro_batches(passes, out);
-  lumos_text_put(out, ": ");
 }
 
 /* "the bubble takes 26.8 % of the step, 20.0 % in theory": the breakdown's. Where waiting cannot be told from transfer,
@@ -86,12 +89,12 @@ static void put_pipeline(const struct lumos_passes *passes, const struct report_
   int64_t bubble = report_row_share(facts, report_facts_whole(facts, spoken), spoken, FIGURE_PIPELINE_BUBBLE);
   put_schedule(passes, schedule, out);
   if (bubble > 0) {
-    lumos_text_put(out, "the bubble takes ");
+    lumos_text_put(out, ": the bubble takes ");
     report_put_share(out, bubble);
     lumos_text_put(out, " of the step");
   } else {
     struct sums sums = add_up(passes);
-    put_share_of("no pass runs for ", sums.empty, sums.whole, out);
+    put_share_of(": no pass runs for ", sums.empty, sums.whole, out);
     lumos_text_format(out, " of step %d", passes->step.step);
   }
   int64_t theory = lumos_schedule_bubble(schedule, passes);
@@ -132,6 +135,23 @@ static void put_phases(const struct lumos_passes *passes, struct lumos_text *out
   lumos_text_put(out, " is between them");
 }
 
+void report_put_pipeline(const struct lumos_passes *passes, struct lumos_text *out) {
+  if (is_pipeline(passes)) {
+    put_schedule(passes, lumos_schedule_of(passes), out);
+  } else {
+    put_micro_batches(passes, out);
+  }
+}
+
+void report_put_pipelines_finding(const struct lumos_passes *recorded, const struct lumos_passes *passes,
+                                  struct lumos_text *out) {
+  struct sums before = add_up(recorded), after = add_up(passes);
+  put_share_of("No pass runs for ", before.empty, before.whole, out);
+  lumos_text_format(out, " of the recorded step %d, and for ", recorded->step.step);
+  put_share_of("", after.empty, after.whole, out);
+  lumos_text_format(out, " of the predicted step %d", passes->step.step);
+}
+
 void report_put_pipeline_finding(const struct lumos_passes *passes, const struct report_facts *facts,
                                  struct lumos_text *out) {
   if (passes->stages.count == 0) {
@@ -145,7 +165,7 @@ void report_put_pipeline_finding(const struct lumos_passes *passes, const struct
 }
 
 static void put_which(const struct lumos_passes *passes, struct lumos_text *out) {
-  lumos_text_format(out, "Step %d, simulated", passes->step.step);
+  lumos_text_format(out, "Step %d, %s", passes->step.step, is_recorded(passes) ? "as recorded" : "simulated");
   if (is_pipeline(passes)) {
     lumos_text_put(out, ", a row for each stage: of its ranks in the traces the one with the lowest number. ");
   } else {
@@ -203,6 +223,14 @@ void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos
   put_left_out(passes, out);
 }
 
+void report_put_pipelines_reading(const struct lumos_passes *recorded, const struct lumos_passes *passes,
+                                  struct lumos_text *out) {
+  lumos_text_put(out, "Both on one time axis. ");
+  put_boxes(report_pipeline_is_dense(recorded) ? recorded : passes, out);
+  lumos_text_put(out, "; where a row is pale no pass runs. No pass: of the step that is drawn.");
+  put_left_out(passes, out);
+}
+
 /* ---- The table ---- */
 
 /* "0 to 3", by chunks "0 to 1, 8 to 9": a stage's layers. */
@@ -229,7 +257,7 @@ static void put_row(const struct lumos_passes *passes, uint32_t number, int64_t 
   enum { LONGEST_ORDER = 2000 };
   const struct lumos_pipeline_stage *stage = &passes->stages.items[number];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_put_stage(passes, stage, &text);
+  report_put_stage(stage, &text);
   report_table_copy(table, &text);
   if (is_pipeline(passes)) {
     put_layers(passes, number, &text);
@@ -257,8 +285,7 @@ static void put_row(const struct lumos_passes *passes, uint32_t number, int64_t 
     "communication", "exposed communication", "exchange", COLUMN_MS                                           \
   }
 
-void report_pipeline_table(const struct lumos_passes *passes, const struct report_facts *facts,
-                           struct report_table *table) {
+static void fill_table(const struct lumos_passes *passes, const char *name, struct report_table *table) {
   static const struct report_column by_stage[] = {{"where", "where", "stage", COLUMN_NAME},
                                                   {"layers", "layers", "layer", COLUMN_TEXT},
                                                   PHASE_COLUMNS,
@@ -272,15 +299,13 @@ void report_pipeline_table(const struct lumos_passes *passes, const struct repor
                                                  {"empty_share", "no pass", "pass_gap", COLUMN_SHARE},
                                                  {"order", "order", "schedule", COLUMN_TEXT}};
   if (is_pipeline(passes)) {
-    report_table_begin(table, "pipeline", by_stage, sizeof by_stage / sizeof by_stage[0]);
+    report_table_begin(table, name, by_stage, sizeof by_stage / sizeof by_stage[0]);
   } else {
-    report_table_begin(table, "pipeline", by_rank, sizeof by_rank / sizeof by_rank[0]);
+    report_table_begin(table, name, by_rank, sizeof by_rank / sizeof by_rank[0]);
   }
   if (passes->stages.count == 0) {
     return;
   }
-  report_put_pipeline_finding(passes, facts, &table->finding);
-  table->told = true;
   table->whole = lumos_passes_window(passes);
   put_which(passes, &table->caption);
   lumos_text_put(&table->caption, "Share: of the ");
@@ -295,5 +320,20 @@ void report_pipeline_table(const struct lumos_passes *passes, const struct repor
   if (passes->left_out > 0) {
     lumos_text_put(&table->rest, "and ");
     report_put_counted(&table->rest, (int64_t)passes->left_out, is_pipeline(passes) ? "more stage" : "more rank");
+  }
+}
+
+void report_pipeline_table(const struct lumos_passes *passes, const struct report_facts *facts,
+                           struct report_table *table) {
+  fill_table(passes, "pipeline", table);
+  report_put_pipeline_finding(passes, facts, &table->finding);
+  table->told = true;
+}
+
+void report_recorded_pipeline_table(const struct lumos_passes *passes, struct report_table *table) {
+  fill_table(passes, "recorded_pipeline", table);
+  if (passes->stages.count > 0) {
+    report_put_pipeline(passes, &table->finding);
+    table->told = true;
   }
 }

@@ -17,7 +17,8 @@ enum {
   TALL = ROW / REPORT_PIXEL,
   TRACK_GAP = 20,
   ROW_GAP = 70,
-  AXIS = 260, /* above the rows */
+  HEADING = 300, /* of one of two pipelines, with the room above it */
+  AXIS = 260,    /* above the rows */
   BOTTOM = 220,
   PART = 8, /* what parts a box from the next */
 };
@@ -25,9 +26,10 @@ enum {
 /* The picture while it is drawn. */
 struct canvas {
   const struct lumos_passes *passes;
-  const struct report_facts *facts;
+  const struct report_facts *facts; /* NULL: shares are of what has no pass */
   struct report_scene *scene;
   struct lumos_text text;
+  int64_t window; /* of the axis */
 };
 
 enum report_paint report_paint_of_phase(uint8_t phase) {
@@ -46,7 +48,7 @@ void report_pipeline_paints(const struct lumos_passes *passes, bool shown[PAINT_
 
 /* Where an instant of the step stands, from the scene's left edge. */
 static int32_t place_of(const struct canvas *canvas, int64_t time) {
-  int64_t share = report_share(time - canvas->passes->step.start, lumos_passes_window(canvas->passes));
+  int64_t share = report_share(time - canvas->passes->step.start, canvas->window);
   return LABELS + (int32_t)(share * PLOT * REPORT_PIXEL / 1000000);
 }
 
@@ -54,10 +56,11 @@ static int32_t height_of(const struct lumos_pipeline_stage *stage) {
   return stage->tracks * (ROW + TRACK_GAP) - TRACK_GAP;
 }
 
+static bool tells_bubble(const struct canvas *canvas) { return canvas->facts != NULL && canvas->passes->pipeline > 1; }
+
 static void draw_ticks(struct canvas *canvas, int32_t bottom) {
-  int64_t span = lumos_passes_window(canvas->passes);
-  int64_t distance = report_tick_distance(span);
-  for (int64_t tick = 0; tick <= span / distance; tick++) {
+  int64_t distance = report_tick_distance(canvas->window);
+  for (int64_t tick = 0; tick <= canvas->window / distance; tick++) {
     int32_t x = place_of(canvas, canvas->passes->step.start + tick * distance);
     report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
     canvas->text.length = 0;
@@ -66,14 +69,14 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
     report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_MIDDLE, x, bottom + 140, &canvas->text);
   }
   canvas->text.length = 0;
-  lumos_text_put(&canvas->text, canvas->passes->pipeline > 1 ? "bubble" : "no pass");
+  lumos_text_put(&canvas->text, tells_bubble(canvas) ? "bubble" : "no pass");
   report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, WIDTH, AXIS - 100, &canvas->text);
 }
 
 /* What stands beside a row: stage, rank, and its bubble in the mean step; without a pipeline, what has no pass. */
 static void draw_labels(struct canvas *canvas, const struct lumos_pipeline_stage *stage, int32_t y) {
   struct report_scene *scene = canvas->scene;
-  int rank = canvas->passes->job->ranks.items[stage->rank].rank;
+  int rank = stage->number;
   int32_t text_y = y + ROW / 2 + 42;
   canvas->text.length = 0;
   if (stage->stage != LUMOS_ABSENT_INT) {
@@ -87,14 +90,14 @@ static void draw_labels(struct canvas *canvas, const struct lumos_pipeline_stage
     report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
   }
   canvas->text.length = 0;
-  report_put_share(&canvas->text, canvas->passes->pipeline > 1
+  report_put_share(&canvas->text, tells_bubble(canvas)
                                       ? report_stage_bubble(canvas->facts, stage->stage)
                                       : report_share(stage->bubble, lumos_passes_window(canvas->passes)));
   report_scene_text(scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, WIDTH, text_y, &canvas->text);
   for (int track = 0; track < stage->tracks; track++) {
     report_scene_box(scene, PAINT_TRACK, LABELS, y + track * (ROW + TRACK_GAP), PLOT * REPORT_PIXEL, ROW);
     bool named = track > 0 || (stage->tracks > 1 && stage->stage == LUMOS_ABSENT_INT); /* else the rank stands there */
-    if (named) {
+    if (named && stage->rank != LUMOS_NONE) { /* of a recorded pass the stream is not known any more */
       canvas->text.length = 0;
       report_put_lane(&canvas->text, canvas->passes->job, stage->lanes[track]);
       report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LABELS - 90, text_y + track * (ROW + TRACK_GAP),
@@ -108,7 +111,7 @@ static void tell_pass(struct canvas *canvas, const struct lumos_pipeline_stage *
                       const struct lumos_pass_interval *pass) {
   struct lumos_text *text = &canvas->text;
   text->length = 0;
-  report_put_stage(canvas->passes, stage, text);
+  report_put_stage(stage, text);
   if (pass->layer_first != LUMOS_ABSENT_INT) {
     lumos_text_format(text, pass->layer_first == pass->layer_last ? ", layer %d" : ", layers %d", pass->layer_first);
     if (pass->layer_first != pass->layer_last) {
@@ -206,31 +209,40 @@ static void draw_track(struct canvas *canvas, const struct lumos_pipeline_stage 
   report_raster_free(&raster);
 }
 
+static int32_t height_of_rows(const struct lumos_passes *passes) {
+  int32_t height = -ROW_GAP;
+  for (size_t i = 0; i < passes->stages.count; i++) {
+    height += height_of(&passes->stages.items[i]) + ROW_GAP;
+  }
+  return height;
+}
+
+static void draw_rows(struct canvas *canvas, int32_t y) {
+  const struct lumos_passes *passes = canvas->passes;
+  for (size_t i = 0; i < passes->stages.count; i++) {
+    const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
+    draw_labels(canvas, stage, y);
+    if (!report_pipeline_is_dense(passes)) {
+      draw_boxes(canvas, stage, y);
+    } else {
+      for (int track = 0; track < stage->tracks; track++) {
+        draw_track(canvas, stage, track, y);
+      }
+    }
+    y += height_of(stage) + ROW_GAP;
+  }
+}
+
 bool report_pipeline_scene(const struct lumos_passes *passes, const struct report_facts *facts,
                            struct report_scene *scene) {
   if (passes->stages.count == 0) {
     return false;
   }
   report_scene_begin(scene, "pipeline", WIDTH);
-  struct canvas canvas = {passes, facts, scene, LUMOS_TEXT_BUFFER};
-  int32_t bottom = AXIS - ROW_GAP;
-  for (size_t i = 0; i < passes->stages.count; i++) {
-    bottom += height_of(&passes->stages.items[i]) + ROW_GAP;
-  }
+  struct canvas canvas = {passes, facts, scene, LUMOS_TEXT_BUFFER, lumos_passes_window(passes)};
+  int32_t bottom = AXIS + height_of_rows(passes);
   draw_ticks(&canvas, bottom);
-  int32_t y = AXIS;
-  for (size_t i = 0; i < passes->stages.count; i++) {
-    const struct lumos_pipeline_stage *stage = &passes->stages.items[i];
-    draw_labels(&canvas, stage, y);
-    if (!report_pipeline_is_dense(passes)) {
-      draw_boxes(&canvas, stage, y);
-    } else {
-      for (int track = 0; track < stage->tracks; track++) {
-        draw_track(&canvas, stage, track, y);
-      }
-    }
-    y += height_of(stage) + ROW_GAP;
-  }
+  draw_rows(&canvas, AXIS);
   scene->height = bottom + BOTTOM;
   lumos_text_put(&scene->title, passes->pipeline > 1 ? "Passes of every pipeline stage over a step"
                                                      : "Passes of every rank over a step");
@@ -240,4 +252,54 @@ bool report_pipeline_scene(const struct lumos_passes *passes, const struct repor
       "their order and their times.");
   lumos_text_free(&canvas.text);
   return true;
+}
+
+/* "Recorded: 1F1B over 4 stages, 8 micro-batches, 89.3 ms" */
+static void draw_heading(struct canvas *canvas, const char *which, int32_t y) {
+  canvas->text.length = 0;
+  lumos_text_put(&canvas->text, which);
+  report_put_pipeline(canvas->passes, &canvas->text);
+  lumos_text_put(&canvas->text, ", ");
+  report_put_time(&canvas->text, lumos_passes_window(canvas->passes));
+  report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, y - 90, &canvas->text);
+}
+
+/* Where the shorter step ends, the longer one goes on. */
+static void draw_end(struct canvas *canvas, int32_t y, int32_t height) {
+  int32_t x = place_of(canvas, canvas->passes->step.end);
+  if (lumos_passes_window(canvas->passes) < canvas->window) {
+    report_scene_box(canvas->scene, PAINT_PAPER, x + PART, y, LABELS + PLOT * REPORT_PIXEL - x - PART, height);
+    report_scene_line(canvas->scene, PAINT_TEXT, x, y - ROW_GAP / 2, 0, height + ROW_GAP, STROKE_SOLID);
+  }
+}
+
+void report_pipelines_scene(const struct lumos_passes *recorded, const struct lumos_passes *passes,
+                            struct report_scene *scene) {
+  const struct lumos_passes *both[] = {recorded, passes};
+  static const char *const which[] = {"Recorded: ", "Predicted: "};
+  struct canvas canvas = {.passes = passes, .scene = scene, .text = LUMOS_TEXT_BUFFER};
+  int32_t bottom = AXIS;
+  report_scene_begin(scene, "pipelines", WIDTH);
+  for (int i = 0; i < 2; i++) {
+    int64_t window = lumos_passes_window(both[i]);
+    canvas.window = window > canvas.window ? window : canvas.window;
+    bottom += HEADING + height_of_rows(both[i]);
+  }
+  draw_ticks(&canvas, bottom);
+  int32_t y = AXIS;
+  for (int i = 0; i < 2; i++) {
+    int32_t height = height_of_rows(both[i]);
+    canvas.passes = both[i];
+    y += HEADING;
+    draw_heading(&canvas, which[i], y);
+    draw_rows(&canvas, y);
+    draw_end(&canvas, y, height);
+    y += height;
+  }
+  scene->height = bottom + BOTTOM;
+  lumos_text_put(&scene->title, "Passes of a recorded step, and of a predicted one below");
+  lumos_text_put(&scene->description,
+                 "Rows of boxes on one time axis: forward, backward, optimizer; first as recorded, then as predicted. "
+                 "The tables of passes have their order and their times.");
+  lumos_text_free(&canvas.text);
 }

@@ -32,13 +32,15 @@ void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text
   lumos_text_free(&remedy);
 }
 
-static void set_tile(struct report_scope *scope, const char *section, const char *label, const char *term,
-                     struct lumos_text *figure, struct lumos_text *evidence) {
+static struct report_scope *set_tile(struct report_scope *scope, const char *section, const char *label,
+                                     const char *term, struct lumos_text *figure, struct lumos_text *evidence) {
   struct report_scope *item = report_section_item(scope, section);
   report_set_text(item, "label", label);
   report_set_text(item, "term", term);
   report_set_take(item, "figure", figure);
   report_set_take(item, "evidence", evidence);
+  report_section(item, "range");
+  return item;
 }
 
 /* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which starts with work left over, is left out" */
@@ -72,6 +74,44 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   }
 }
 
+/* A line from the least to the most that the step may take, beside where it was measured: in millionths of the width. */
+static void set_range(const struct report_facts *facts, struct report_scope *tile) {
+  int64_t value = report_facts_step_time(facts, SIMULATED), measured = report_facts_step_time(facts, MEASURED);
+  struct report_range range = facts->step_range;
+  if (!facts->edited || !report_range_known(range) || value == LUMOS_ABSENT) {
+    return;
+  }
+  struct report_scope *item = report_section_item(tile, "range");
+  int64_t from = range.low < value ? range.low : value, until = range.high > value ? range.high : value;
+  from = measured != LUMOS_ABSENT && measured < from ? measured : from;
+  until = measured != LUMOS_ABSENT && measured > until ? measured : until;
+  const struct {
+    const char *name;
+    int64_t time;
+  } places[] = {{"low", range.low}, {"high", range.high}, {"value", value}, {"measured", measured}};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    int64_t share = report_share(places[i].time - from, until - from);
+    lumos_text_decimal(&text, places[i].time == LUMOS_ABSENT || share == LUMOS_ABSENT ? 0 : share, 6);
+    report_set_take(item, places[i].name, &text);
+  }
+  report_section_if(item, "has_measured", measured != LUMOS_ABSENT);
+}
+
+void report_put_step_range(const struct report_facts *facts, struct lumos_text *out) {
+  if (report_range_known(facts->step_range)) {
+    lumos_text_put(out, "90\xC2\xA0% range ");
+    report_put_time_range(out, facts->step_range.low, facts->step_range.high);
+    if (facts->doubt != LUMOS_NO_STRING) {
+      const struct lumos_strings *strings = facts->job->strings;
+      lumos_text_put(out, ", largest source of error: ");
+      report_put_cut(out, lumos_string(strings, facts->doubt), lumos_string_length(strings, facts->doubt), 60);
+    }
+  } else {
+    lumos_text_put(out, "range unknown");
+  }
+}
+
 static void fill_step_tile(const struct report_facts *facts, struct report_scope *scope) {
   enum report_timeline timeline = report_facts_spoken(facts);
   enum report_timeline other = timeline == MEASURED ? SIMULATED : MEASURED;
@@ -81,6 +121,8 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   int64_t beside = report_facts_step_time(facts, other);
   if (facts->edited) {
     report_put_time_beside(&figure, time, beside);
+    report_put_step_range(facts, &evidence);
+    lumos_text_put(&evidence, beside != LUMOS_ABSENT ? "; " : "");
   } else {
     report_put_time(&figure, time);
   }
@@ -93,8 +135,10 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   size_t separated = evidence.length;
   put_step_range(facts, timeline, &evidence);
   evidence.length = evidence.length == separated ? before : evidence.length;
-  set_tile(scope, "tiles", timeline == MEASURED ? "Step time, measured" : "Step time, simulated", "step_time", &figure,
-           &evidence);
+  const char *label = timeline == MEASURED ? "Step time, measured"
+                      : facts->edited      ? "Step time, predicted"
+                                           : "Step time, simulated";
+  set_range(facts, set_tile(scope, "tiles", label, "step_time", &figure, &evidence));
 }
 
 /* ---- Four figures ---- */
@@ -111,7 +155,7 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
   report_put_time(&evidence, time);
   lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, overlap included, averaged over ranks"
                                                              : " of a step, overlap included");
-  set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
+  (void)set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
 }
 
 static bool has_note(const struct lumos_job *job, const char *code) {
@@ -142,7 +186,7 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   } else {
     lumos_text_put(&evidence, "no matrix products or attention were recorded");
   }
-  set_tile(scope, "tiles", "MFU", "mfu", &figure, &evidence);
+  (void)set_tile(scope, "tiles", "MFU", "mfu", &figure, &evidence);
 }
 
 /* Of the diagnosis's own cure, or else of the best kind of work; not where nobody looked for any. Under poor confidence
@@ -156,6 +200,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     lumos_text_put(&figure, gain.at_most ? "up to \xE2\x88\x92" : "\xE2\x88\x92");
     report_put_share(&figure, gain.share);
     diagnosis_put_gain(story, &gain, &evidence);
+    diagnosis_put_less(story, &gain, &evidence);
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;
   } else if (diagnosis_predicts(story->diagnosis)) {
@@ -163,9 +208,11 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
   } else {
     report_put_share(&figure, LUMOS_ABSENT);
-    lumos_text_put(&evidence, "not predicted: too much of the step is outside what the model explains");
+    lumos_text_put(&evidence, story->diagnosis->confidence == LUMOS_POOR
+                                  ? "not predicted, because confidence is poor"
+                                  : "not predicted, because most is lost outside the recording");
   }
-  set_tile(scope, "tiles", "Predicted gain", "opportunity_half", &figure, &evidence);
+  (void)set_tile(scope, "tiles", "Predicted gain", "opportunity_half", &figure, &evidence);
 }
 
 /* ---- Trust in detail ---- */
@@ -186,7 +233,7 @@ static void fill_error(const struct report_facts *facts, struct report_scope *sc
       report_put_fine_share(&evidence, worst);
     }
   }
-  set_tile(scope, "trust", "replay error", "replay_error", &figure, &evidence);
+  (void)set_tile(scope, "trust", "replay error", "replay_error", &figure, &evidence);
 }
 
 struct trust_row {
@@ -213,7 +260,7 @@ static void fill_trust(const struct report_facts *facts, struct report_scope *sc
     }
     report_put_share(&figure, report_trust(facts, rows[i].figure));
     lumos_text_put(&evidence, rows[i].evidence);
-    set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);
+    (void)set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);
   }
 }
 
@@ -222,7 +269,7 @@ static void fill_host_error(const struct report_facts *facts, struct report_scop
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_fine_share(&figure, report_trust(facts, FIGURE_HOST_REPLAY_ERROR));
   lumos_text_put(&evidence, "of the CPU, worst step");
-  set_tile(scope, "trust", "CPU replay error", "host_replay_error", &figure, &evidence);
+  (void)set_tile(scope, "trust", "CPU replay error", "host_replay_error", &figure, &evidence);
 }
 
 /* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
@@ -236,13 +283,13 @@ static void fill_transplant(const struct report_facts *facts, struct report_scop
   report_put_fine_share(&figure, facts->transplant_error);
   lumos_text_put(&evidence, "mean size, worst ");
   report_put_fine_share(&evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
-  set_tile(scope, "trust", "cross-step error", "transplant_error", &figure, &evidence);
+  (void)set_tile(scope, "trust", "cross-step error", "transplant_error", &figure, &evidence);
   report_put_fine_share(&figure, facts->step_spread);
   lumos_text_put(&evidence, "between similar steps, mean size");
-  set_tile(scope, "trust", "step-to-step variation", "step_spread", &figure, &evidence);
+  (void)set_tile(scope, "trust", "step-to-step variation", "step_spread", &figure, &evidence);
   report_put_share(&figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
   lumos_text_put(&evidence, "of GPU tasks, worst step");
-  set_tile(scope, "trust", "matched tasks", "transplant_matched", &figure, &evidence);
+  (void)set_tile(scope, "trust", "matched tasks", "transplant_matched", &figure, &evidence);
 }
 
 /* "2,912 of 2,917" as a share, with the counts as evidence. */
@@ -252,7 +299,7 @@ static void fill_coverage(struct report_scope *scope, const char *label, const c
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   report_put_share(&figure, report_share(part, whole));
   report_put_part(&evidence, part, whole, noun);
-  set_tile(scope, "trust", label, term, &figure, &evidence);
+  (void)set_tile(scope, "trust", label, term, &figure, &evidence);
 }
 
 /* Known where the recorder timed steps without the profiler; else nothing is said. */
@@ -265,7 +312,7 @@ static void fill_profiling_cost(const struct report_facts *facts, struct report_
   report_put_share(&figure, facts->profiling_cost);
   report_put_time(&evidence, facts->unprofiled_step);
   lumos_text_put(&evidence, " a step without the profiler");
-  set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
+  (void)set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */

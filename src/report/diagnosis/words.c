@@ -413,6 +413,31 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
 }
 
+void diagnosis_put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                        struct lumos_text *out) {
+  enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
+  const struct lumos_finding *first = &story->diagnosis->findings[0];
+  bool whole = cures[gain->cause].condition != NULL && !gain->at_most && first->cause == gain->cause;
+  int64_t saved = whole ? report_opportunity_gain(story->opportunities, gain->time) : LUMOS_ABSENT;
+  if (saved != LUMOS_ABSENT && saved < first->time / 100 * MOST) {
+    lumos_text_put(out, "; less than the delay, because something else then limits the step");
+  }
+}
+
+void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out) {
+  for (size_t i = 0; i < story->diagnosis->count && i < 2; i++) {
+    const struct lumos_finding *finding = &story->diagnosis->findings[i];
+    bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU ||
+                finding->cause == LUMOS_CAUSE_UNRECORDED_RANK;
+    if (late && finding->rank_count > 0 && (i == 0 || has_culprit(finding))) {
+      lumos_text_put(
+          out, " A late rank\xE2\x80\x99s delay is its own; other costs are means over ranks, so they may add up to "
+               "more than the step.");
+      return;
+    }
+  }
+}
+
 void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
   if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE) {
     put_action(story, &story->diagnosis->findings[0], out);
@@ -473,7 +498,9 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
   if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
     lumos_text_put(out, "Rebuilt in its recorded configuration, the job takes its measured step within ");
     report_put_fine_share(out, story->diagnosis->limit_share);
-    lumos_text_put(out, ". The error in another configuration is unknown.");
+    lumos_text_put(out, report_range_known(story->facts->step_range)
+                            ? ". The range covers the error in another configuration."
+                            : ". The error in another configuration is unknown.");
     return;
   }
   lumos_text_put(out, before[limit]);

@@ -51,6 +51,15 @@ static void fill_parts(const struct report_content *content, struct report_scope
   lumos_text_free(&text);
 }
 
+static void fill_range(const struct report_content *content, struct report_scope *root) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_section(root, "step_range");
+  if (content->facts.edited) {
+    report_put_step_range(&content->facts, &text);
+    report_set_take(report_section_item(root, "step_range"), "range_text", &text);
+  }
+}
+
 /* Where confidence is poor nothing is predicted. */
 static void fill_actions(const struct report_content *content, struct report_scope *root) {
   const struct report_opportunities *opportunities = &content->opportunities;
@@ -185,6 +194,7 @@ void report_fill_brief(const struct report_content *content, struct report_scope
   report_put_subject(content, &text);
   report_set_take(root, "subject", &text);
   report_fill_first_screen(content, root);
+  fill_range(content, root);
   fill_parts(content, root);
   fill_picture(content, root);
   fill_actions(content, root);

@@ -24,7 +24,7 @@ static const struct {
     {"ops_host_table", TABLE_OPS_HOST},   {"dependencies_table", TABLE_DEPENDENCIES},
     {"pipeline_table", TABLE_PIPELINE},   {"layers_table", TABLE_LAYERS},
     {"ranks_table", TABLE_RANKS},         {"clocks_table", TABLE_CLOCKS},
-    {"model_table", TABLE_MODEL},
+    {"model_table", TABLE_MODEL},         {"configuration_table", TABLE_CONFIGURATION},
 };
 
 /* Those that are metrics laid out: a section each, which is there where the table has rows. */
@@ -75,6 +75,7 @@ static void fill_metric_findings(const struct report_content *content, struct re
   report_section_if(root, "has_path", text.length > 0);
   report_set_take(root, "path_finding", &text);
   report_put_idle_finding(&content->facts, &text);
+  report_section_if(root, "has_configuration", report_table_rows(&content->tables[TABLE_CONFIGURATION]) > 0);
   report_section_if(root, "has_change", report_table_rows(&content->tables[TABLE_CHANGE]) > 0);
   report_section_if(root, "has_idle", text.length > 0);
   report_set_take(root, "idle_finding", &text);

@@ -3,7 +3,9 @@
 
 #include "base/parallel.h"
 #include "report/content/breakdown.h"
+#include "report/content/change.h"
 #include "report/content/composition.h"
+#include "report/content/configuration.h"
 #include "report/content/definitions.h"
 #include "report/content/dependencies.h"
 #include "report/content/detail.h"
@@ -130,6 +132,8 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   report_put_breakdown_finding(facts, &text);
   report_set_take(section, "breakdown_finding", &text);
   report_put_breakdown_reading(facts, &text);
+  struct diagnosis_story story = report_story(page->content);
+  diagnosis_put_own_delay(&story, &text);
   report_set_take(section, "breakdown_reading", &text);
   report_breakdown_scene(facts, &scene);
   set_scene(section, &scene, "breakdown_picture");
@@ -137,6 +141,51 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   set_scene(section, &scene, "breakdown_narrow_picture");
   fill_parts(facts, report_parts, REPORT_PARTS, report_facts_spoken(facts), section);
   fill_idle(page, section);
+}
+
+static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT]) {
+  report_section(scope, "kinds");
+  for (int paint = 1; paint < PAINT_COUNT; paint++) {
+    if (shown[paint]) {
+      add_legend(scope, "kinds", (enum report_paint)paint, "");
+    }
+  }
+}
+
+static void fill_change_pictures(const struct page *page, struct report_scope *section) {
+  const struct report_facts *facts = &page->content->facts;
+  const struct report_table *table = &page->content->tables[TABLE_CHANGE];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  for (int narrow = 0; narrow < 2; narrow++) {
+    if (report_change_scene(table, facts->step_range, narrow, &scene)) {
+      set_scene(section, &scene, narrow ? "change_narrow_picture" : "change_picture");
+    }
+  }
+  report_put_change_reading(facts, &text);
+  report_set_take(section, "change_reading", &text);
+}
+
+/* The recorded passes above the predicted ones. */
+static void fill_pipelines(const struct page *page, struct report_scope *section) {
+  const struct report_content *content = page->content;
+  report_section(section, "pipelines");
+  if (!report_compares_pipelines(content)) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scene scene;
+  struct report_scope *item = report_section_item(section, "pipelines");
+  bool shown[PAINT_COUNT] = {false};
+  report_put_pipelines_finding(&content->recorded, &content->passes, &text);
+  report_set_take(item, "pipelines_finding", &text);
+  report_put_pipelines_reading(&content->recorded, &content->passes, &text);
+  report_set_take(item, "pipelines_reading", &text);
+  report_pipeline_paints(&content->recorded, shown);
+  report_pipeline_paints(&content->passes, shown);
+  fill_legend(item, shown);
+  report_pipelines_scene(&content->recorded, &content->passes, &scene);
+  set_scene(item, &scene, "pipelines_picture");
 }
 
 static void fill_change(const struct page *page, struct report_scope *root) {
@@ -150,8 +199,36 @@ static void fill_change(const struct page *page, struct report_scope *root) {
   lumos_text_put(&text, "What changes: ");
   lumos_text_add(&text, table->finding.bytes, table->finding.length);
   report_set_take(section, "change_finding", &text);
-  report_table_html(table, &text);
-  report_set_take(section, "table", &text);
+  fill_change_pictures(page, section);
+  set_table(page, section, TABLE_CHANGE, "table");
+  report_section(section, "configuration");
+  if (report_table_rows(&page->content->tables[TABLE_CONFIGURATION]) > 0) {
+    struct report_scope *item = report_section_item(section, "configuration");
+    set_table(page, item, TABLE_CONFIGURATION, "table");
+    report_put_batch_reading(&page->content->facts, &text);
+    report_section_if(item, "has_batch", text.length > 0);
+    report_set_take(item, "batch", &text);
+  }
+  fill_pipelines(page, section);
+  report_fill_assumptions(page->content->job, section);
+}
+
+/* Part of the longest bar, in thousandths. */
+static void set_length(struct report_scope *scope, const char *name, int64_t part, int64_t most) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  int64_t length = report_share(part, most);
+  lumos_text_decimal(&text, length <= 0 ? 0 : length / 1000, 3);
+  report_set_take(scope, name, &text);
+}
+
+static void set_gain_range(const struct report_opportunities *opportunities, const struct report_opportunity *item,
+                           int64_t most, struct report_scope *scope) {
+  report_section(scope, "range");
+  if (item != NULL && report_range_known(item->range)) {
+    struct report_scope *range = report_section_item(scope, "range");
+    set_length(range, "low", report_opportunity_gain_share(opportunities, item->range.high), most);
+    set_length(range, "high", report_opportunity_gain_share(opportunities, item->range.low), most);
+  }
 }
 
 static void fill_action(const struct report_opportunities *opportunities, const struct report_opportunity *item,
@@ -161,13 +238,16 @@ static void fill_action(const struct report_opportunities *opportunities, const 
   report_set_text(scope, "action", report_opportunity_action(opportunities, item));
   report_set_text(scope, "paint", report_paint_row(report_paint_of_opportunity(opportunities, item))->css);
   report_put_halving(opportunities, item, &text);
+  if (report_range_known(item->range)) {
+    lumos_text_put(&text, "; 90\xC2\xA0% range ");
+    report_put_time_range(&text, item->range.low, item->range.high);
+  }
   report_set_take(scope, "evidence", &text);
   lumos_text_put(&text, gain > 0 ? "\xE2\x88\x92" : "");
   report_put_share(&text, report_opportunity_gain_share(opportunities, item->half));
   report_set_take(scope, "gain", &text);
-  int64_t length = report_share(gain, most);
-  lumos_text_decimal(&text, length <= 0 ? 0 : length / 1000, 3);
-  report_set_take(scope, "length", &text);
+  set_length(scope, "length", gain, most);
+  set_gain_range(opportunities, item, most, scope);
 }
 
 /* The diagnosis's own cure comes first, whatever its gain. */
@@ -178,19 +258,23 @@ static void fill_cure(const struct diagnosis_story *story, const struct diagnosi
   report_set_take(scope, "action", &text);
   report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
   diagnosis_put_gain(story, gain, &text);
+  diagnosis_put_less(story, gain, &text);
   report_set_take(scope, "evidence", &text);
   lumos_text_put(&text, "\xE2\x88\x92");
   report_put_share(&text, gain->share);
   report_set_take(scope, "gain", &text);
-  int64_t length = report_share(gain->share, most);
-  lumos_text_decimal(&text, length <= 0 ? 0 : length / 1000, 3);
-  report_set_take(scope, "length", &text);
+  set_length(scope, "length", gain->share, most);
+  /* The range is that of half the work, and a cure may be without it. */
+  bool half = gain->opportunity != NULL && gain->time == gain->opportunity->half;
+  set_gain_range(story->opportunities, half ? gain->opportunity : NULL, most, scope);
 }
 
 static void put_help_finding(const struct page *page, struct lumos_text *out) {
   struct diagnosis_story story = report_story(page->content);
   struct diagnosis_gain cure = diagnosis_cure(&story);
-  if (cure.share != LUMOS_ABSENT) {
+  if (!diagnosis_predicts(story.diagnosis)) {
+    lumos_text_put(out, "No gain is predicted");
+  } else if (cure.share != LUMOS_ABSENT) {
     diagnosis_put_gain(&story, &cure, out);
   } else {
     report_put_opportunities_finding(&page->content->opportunities, out);
@@ -209,14 +293,26 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   struct report_scope *section = begin_section(page, root, "opportunities", "What would help");
   put_help_finding(page, &text);
   report_set_take(section, "opportunities_finding", &text);
+  struct diagnosis_story story = report_story(page->content);
+  report_section(section, "actions");
+  report_section_if(section, "has_table", opportunities->list.count > 0);
+  if (!diagnosis_predicts(story.diagnosis)) { /* the table alone shows what the simulation says */
+    diagnosis_put_confidence(&story, &text);
+    lumos_text_put(&text, " The table shows what the simulation says all the same.");
+    report_set_take(section, "opportunities_reading", &text);
+    return;
+  }
   report_put_opportunities_reading(opportunities, &text);
   report_set_take(section, "opportunities_reading", &text);
-  report_section(section, "actions");
-  struct diagnosis_story story = report_story(page->content);
   struct diagnosis_gain cure = diagnosis_cure(&story);
   const struct report_opportunity *best = report_best_opportunity(opportunities);
   int64_t half = best == NULL ? 0 : report_opportunity_gain_share(opportunities, best->half);
   int64_t most = cure.share > half ? cure.share : half;
+  for (size_t i = 0; i < opportunities->list.count && i < MOST_ACTIONS; i++) {
+    struct report_range range = opportunities->list.items[i].range;
+    int64_t high = report_range_known(range) ? report_opportunity_gain_share(opportunities, range.low) : 0;
+    most = high > most ? high : most;
+  }
   if (cure.share != LUMOS_ABSENT) {
     fill_cure(&story, &cure, most, report_section_item(section, "actions"));
   }
@@ -302,15 +398,6 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (shown[kind]) {
       add_legend(root, "kinds", report_paint_of_kind((uint8_t)kind), "");
-    }
-  }
-}
-
-static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT]) {
-  report_section(scope, "kinds");
-  for (int paint = 1; paint < PAINT_COUNT; paint++) {
-    if (shown[paint]) {
-      add_legend(scope, "kinds", (enum report_paint)paint, "");
     }
   }
 }
@@ -416,7 +503,7 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
   report_put_dependencies_problem(dependencies, &text);
   report_set_take(section, "dependencies_problem", &text);
   report_section(section, "picture");
-  bool drawn = report_dependencies_scene(dependencies, &scene);
+  bool drawn = report_dependencies_scene(dependencies, 1, &scene);
   if (drawn) {
     fill_dependency_picture(dependencies, section, &scene);
   }
@@ -489,7 +576,7 @@ static void fill_losses(const struct page *page, struct report_scope *root) {
     bool turn_of_waits = (i == 0) == waits_first;
     if (turn_of_waits && waits.count > 0) {
       fill_waits(page, &waits, add_loss(page, root, "waits", "Who waits for whom"));
-    } else if (!turn_of_waits && pipeline) {
+    } else if (!turn_of_waits && pipeline && !report_compares_pipelines(page->content)) {
       fill_pipeline(page, add_loss(page, root, "pipeline", "Pipeline"));
     }
   }
@@ -498,7 +585,8 @@ static void fill_losses(const struct page *page, struct report_scope *root) {
 /* Passes of ranks without a pipeline. */
 static void fill_passes(const struct page *page, struct report_scope *root) {
   report_section(root, "passes");
-  if (page->content->passes.stages.count > 0 && page->content->passes.pipeline <= 1) {
+  bool alike = page->content->passes.stages.count > 0 && page->content->passes.pipeline <= 1;
+  if (alike && !report_compares_pipelines(page->content)) {
     fill_pipeline(page, report_section_item(root, "passes"));
   }
 }
@@ -541,6 +629,7 @@ static const struct {
     {TABLE_METRICS + METRICS_STRAGGLERS, "How late each rank arrives"},
     {TABLE_METRICS + METRICS_WAITS, "Who waits for whom"},
     {TABLE_PIPELINE, "Forward and backward passes"},
+    {TABLE_RECORDED_PIPELINE, "Forward and backward passes, as recorded"},
     {TABLE_METRICS + METRICS_BUBBLES, "Pipeline bubble by stage"},
     {TABLE_LANES, "Lanes of the timeline"},
     {TABLE_BUSY, "GPU utilization over time"},

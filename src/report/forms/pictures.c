@@ -3,6 +3,7 @@
 #include "report/forms/pictures.h"
 
 #include "report/content/breakdown.h"
+#include "report/content/change.h"
 #include "report/content/dependencies.h"
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
@@ -54,6 +55,26 @@ static bool draw_breakdown(const struct report_content *content, struct report_s
   lumos_vector_free(&chosen.ranks);
   lumos_vector_free(&chosen.steps);
   return true;
+}
+
+static void find_change(const struct report_content *content, struct lumos_text *out) {
+  const struct lumos_text *finding = &content->tables[TABLE_CHANGE].finding;
+  lumos_text_put(out, "What changes: ");
+  lumos_text_add(out, finding->bytes, finding->length);
+}
+
+static void read_change(const struct report_content *content, struct lumos_text *out) {
+  report_put_change_reading(&content->facts, out);
+}
+
+/* Every bar has its name beside it. */
+static void explain_change(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  (void)content;
+  (void)shown;
+}
+
+static bool draw_change(const struct report_content *content, struct report_scene *scene) {
+  return report_change_scene(&content->tables[TABLE_CHANGE], content->facts.step_range, false, scene);
 }
 
 static void find_opportunities(const struct report_content *content, struct lumos_text *out) {
@@ -141,22 +162,44 @@ static void explain_dependencies(const struct report_content *content, bool show
 }
 
 static bool draw_dependencies(const struct report_content *content, struct report_scene *scene) {
-  return report_dependencies_scene(&content->dependencies, scene);
+  const struct report_dependencies *dependencies = &content->dependencies;
+  const struct lumos_report_options *options = content->options;
+  bool asked = options->width > 0 && options->height > 0;
+  bool laid_out = dependencies->known && dependencies->outcome == LAYOUT_DONE;
+  size_t columns = !laid_out ? 1
+                   : asked   ? report_dependencies_columns(dependencies, options->width, options->height)
+                             : report_dependencies_columns(dependencies, 1, 1);
+  return report_dependencies_scene(dependencies, columns, scene);
 }
 
 static void find_pipeline(const struct report_content *content, struct lumos_text *out) {
-  report_put_pipeline_finding(&content->passes, &content->facts, out);
+  if (report_compares_pipelines(content)) {
+    report_put_pipelines_finding(&content->recorded, &content->passes, out);
+  } else {
+    report_put_pipeline_finding(&content->passes, &content->facts, out);
+  }
 }
 
 static void read_pipeline(const struct report_content *content, struct lumos_text *out) {
-  report_put_pipeline_reading(&content->passes, out);
+  if (report_compares_pipelines(content)) {
+    report_put_pipelines_reading(&content->recorded, &content->passes, out);
+  } else {
+    report_put_pipeline_reading(&content->passes, out);
+  }
 }
 
 static void explain_pipeline(const struct report_content *content, bool shown[PAINT_COUNT]) {
   report_pipeline_paints(&content->passes, shown);
+  if (report_compares_pipelines(content)) {
+    report_pipeline_paints(&content->recorded, shown);
+  }
 }
 
 static bool draw_pipeline(const struct report_content *content, struct report_scene *scene) {
+  if (report_compares_pipelines(content)) {
+    report_pipelines_scene(&content->recorded, &content->passes, scene);
+    return true;
+  }
   return report_pipeline_scene(&content->passes, &content->facts, scene);
 }
 
@@ -180,6 +223,9 @@ const struct report_picture report_pictures[REPORT_PICTURES] = {
     {LUMOS_VIEW_BREAKDOWN, TABLE_BREAKDOWN, "breakdown", "Where the step went",
      "there is no GPU work to break a step down into; use --view gantt", find_breakdown, read_breakdown,
      explain_breakdown, draw_breakdown},
+    {LUMOS_VIEW_CHANGE, TABLE_CHANGE, "change", "What changes",
+     "the job was not changed, or never measured; change it with lumos-transform", find_change, read_change,
+     explain_change, draw_change},
     {LUMOS_VIEW_OPPORTUNITIES, TABLE_OPPORTUNITIES, "opportunities", "What would help most",
      "no kind of work is known that alone would shorten the step by 0.5 %; opportunities are found unless "
      "--opportunities is off",

@@ -29,6 +29,13 @@ static void put_fraction(struct lumos_text *out, int64_t millionths) {
   }
 }
 
+static void put_range(struct report_range range, struct lumos_text *out) {
+  lumos_text_put(out, ",\"low\":");
+  put_integer(out, range.low);
+  lumos_text_put(out, ",\"high\":");
+  put_integer(out, range.high);
+}
+
 static void put_figures(const struct lumos_job *job, const struct report_row *row, enum report_timeline timeline,
                         struct lumos_text *out) {
   lumos_text_char(out, '{');
@@ -139,6 +146,7 @@ static void put_best(const struct report_opportunities *opportunities, struct lu
   lumos_text_free(&work);
   lumos_text_put(out, ",\"half\":");
   put_integer(out, best->half);
+  put_range(best->range, out);
   lumos_text_put(out, ",\"gain\":");
   put_integer(out, report_opportunity_gain(opportunities, best->half));
   lumos_text_put(out, ",\"share\":");
@@ -188,6 +196,7 @@ void report_summary_begin(const struct report_content *content, struct lumos_tex
   put_integer(out, report_facts_step_time(facts, MEASURED));
   lumos_text_put(out, ",\"simulated\":");
   put_integer(out, report_facts_step_time(facts, SIMULATED));
+  put_range(facts->step_range, out);
   lumos_text_put(out, "},\n\"loss\":");
   put_loss(facts, out);
   lumos_text_put(out, ",\n\"best\":");

@@ -220,6 +220,12 @@ void report_put_counted(struct lumos_text *text, int64_t count, const char *noun
   }
 }
 
+void report_put_time_range(struct lumos_text *text, int64_t low, int64_t high) {
+  report_put_time_beside(text, low, high);
+  lumos_text_put(text, " to ");
+  report_put_time_beside(text, high, low);
+}
+
 void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *noun) {
   report_put_count(text, part == LUMOS_ABSENT ? 0 : part);
   lumos_text_put(text, " of ");

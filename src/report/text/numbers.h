@@ -42,6 +42,8 @@ static inline int64_t report_product(int64_t value, int64_t count) {
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);
 /* The same beside another time: with up to four digits more where both would look alike without being so. */
 void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other);
+/* "88.1 ms to 91.2 ms" */
+void report_put_time_range(struct lumos_text *text, int64_t low, int64_t high);
 /* "2,912 of 2,917 GPU tasks"; an absent part is none. */
 void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *noun);
 /* The label of an axis whose ticks are `distance` apart: whole units, such as "20 ms" or "1,500 µs"; "0". */

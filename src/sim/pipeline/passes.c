@@ -50,7 +50,7 @@ static void choose_ranks(struct lumos_passes *passes, const struct lumos_passes_
     if ((pipeline && stage == LUMOS_ABSENT_INT) || !has_passes(job, rank)) {
       continue;
     }
-    struct lumos_pipeline_stage row = {.rank = i, .stage = stage, .chunks = 1};
+    struct lumos_pipeline_stage row = {.rank = i, .number = rank->rank, .stage = stage, .chunks = 1};
     lumos_vector_push(stages, row);
   }
   if (pipeline && stages->count > 0) {

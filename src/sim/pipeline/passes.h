@@ -33,8 +33,9 @@ struct lumos_pass_interval {
 LUMOS_VECTOR_TYPE(lumos_pass_intervals, struct lumos_pass_interval);
 
 struct lumos_pipeline_stage {
-  uint32_t rank; /* index */
-  int32_t stage; /* LUMOS_ABSENT_INT: there is no pipeline */
+  uint32_t rank;  /* index; LUMOS_NONE: of another job than the one at hand */
+  int32_t number; /* of the rank */
+  int32_t stage;  /* LUMOS_ABSENT_INT: there is no pipeline */
   uint32_t lanes[LUMOS_TRACKS];
   int tracks;
   int32_t chunks;                  /* at least 1 */

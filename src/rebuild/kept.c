@@ -1,0 +1,97 @@
+#include "rebuild/kept.h"
+
+#include "sim/pipeline/passes.h"
+#include "sim/steps.h"
+#include <stdlib.h>
+
+static int64_t length_of(const struct lumos_step *step) { return step->end - step->start; }
+
+/* The step nearest to the mean of those that take time; NULL: there is none. */
+static const struct lumos_step *typical_step(const struct lumos_steps_list *steps) {
+  const struct lumos_step *nearest = NULL;
+  int64_t sum = 0, count = 0;
+  for (size_t i = 0; i < steps->count; i++) {
+    sum += length_of(&steps->items[i]);
+    count += length_of(&steps->items[i]) > 0;
+  }
+  int64_t mean = count == 0 ? 0 : sum / count;
+  for (size_t i = 0; i < steps->count; i++) {
+    const struct lumos_step *step = &steps->items[i];
+    bool nearer = nearest == NULL || llabs(length_of(step) - mean) < llabs(length_of(nearest) - mean);
+    nearest = length_of(step) > 0 && nearer ? step : nearest;
+  }
+  return nearest;
+}
+
+static void keep_pass(struct rebuild_kept *kept, const struct lumos_passes *passes,
+                      const struct lumos_pipeline_stage *stage, const struct lumos_pass_interval *interval) {
+  struct lumos_recorded_pass pass = lumos_recorded_pass_empty;
+  pass.rank = passes->job->ranks.items[stage->rank].rank;
+  pass.stage = stage->stage;
+  pass.step = passes->step.step;
+  pass.micro_batch = interval->micro_batch;
+  pass.chunk = interval->chunk;
+  pass.track = interval->track;
+  pass.phase = interval->phase;
+  pass.start = interval->start - passes->step.start;
+  pass.dur = interval->end - interval->start;
+  if (pass.start >= 0 && pass.dur >= 0) {
+    lumos_vector_push(&kept->passes, pass);
+  }
+}
+
+static void keep_passes(struct rebuild_kept *kept, const struct lumos_job *recorded, const struct lumos_step *step) {
+  /* Chosen: as many rows as a page shows. */
+  static const struct lumos_passes_limits limits = {.stages = 64, .alike = 16};
+  struct lumos_passes passes;
+  lumos_passes_read(recorded, NULL, step, &limits, &passes);
+  for (size_t s = 0; s < passes.stages.count; s++) {
+    const struct lumos_pipeline_stage *stage = &passes.stages.items[s];
+    for (size_t i = stage->first; i < stage->first + stage->count; i++) {
+      keep_pass(kept, &passes, stage, &passes.list.items[i]);
+    }
+  }
+  lumos_passes_free(&passes);
+}
+
+/* All ranks of the job, recorded or not. */
+static int32_t count_ranks(const struct lumos_job *recorded) {
+  int32_t world = recorded->ranks.count > 0 ? recorded->ranks.items[0].world : LUMOS_ABSENT_INT;
+  return world != LUMOS_ABSENT_INT && (size_t)world >= recorded->ranks.count ? world : (int32_t)recorded->ranks.count;
+}
+
+static struct lumos_recorded_sizes sizes_of(const struct lumos_job *recorded) {
+  const struct lumos_model_description *model =
+      recorded->models.count > 0 ? &recorded->models.items[0] : &lumos_model_description_empty;
+  return (struct lumos_recorded_sizes){
+      .ranks = count_ranks(recorded),
+      .layers = model->layers,
+      .micro_batches = model->micro_batches,
+      .sizes = model->sizes,
+  };
+}
+
+void rebuild_kept_read(struct rebuild_kept *kept, const struct lumos_job *recorded) {
+  struct lumos_stretches stretches;
+  struct lumos_timeline measured;
+  *kept = (struct rebuild_kept){.sizes = sizes_of(recorded)};
+  lumos_find_stretches(recorded, &stretches);
+  lumos_timeline_make(&measured, recorded, NULL, &stretches);
+  const struct lumos_step *step = typical_step(&measured.job);
+  if (step != NULL) {
+    keep_passes(kept, recorded, step);
+  }
+  lumos_timeline_free(&measured);
+  lumos_vector_free(&stretches);
+}
+
+void rebuild_kept_put(const struct rebuild_kept *kept, struct lumos_job *built) {
+  if (built->models.count > 0) {
+    built->models.items[0].recorded = kept->sizes;
+  }
+  for (size_t i = 0; i < kept->passes.count; i++) {
+    lumos_vector_push(&built->recorded_passes, kept->passes.items[i]);
+  }
+}
+
+void rebuild_kept_free(struct rebuild_kept *kept) { lumos_vector_free(&kept->passes); }
