@@ -416,6 +416,7 @@ struct lumos_job {
   size_t hold_count;
   lumos_string_id unknown;      /* unknown members of the header record */
   struct lumos_watcher watcher; /* hears what later stages do with the job; not part of its content */
+  size_t threads;               /* that later stages work with, 0: one for every core; nothing else depends on it */
 };
 
 struct lumos_job *lumos_job_new(void);

@@ -101,7 +101,7 @@ static bool build_rank(void *context, size_t index, bool callers) {
 
 static void build_ranks(struct lumos_job *job) {
   struct building building = {job, lumos_allocate(job->ranks.count * sizeof *building.graphs)};
-  (void)lumos_parallel(job->ranks.count, 0, build_rank, &building);
+  (void)lumos_parallel(job->ranks.count, job->threads, build_rank, &building);
   for (size_t r = 0; r < job->ranks.count; r++) {
     struct lumos_rank_graph *graph = &building.graphs[r];
     lumos_vector_reserve(&job->deps, graph->deps.count);

@@ -345,7 +345,7 @@ static bool has_enough(const struct search *search, const struct relation *relat
 
 /* Bring all up to date and forget those that have too little in common: it only gets less. */
 static void review(struct search *search) {
-  (void)lumos_parallel(search->open.count, 0, relate_stale, search);
+  (void)lumos_parallel(search->open.count, search->job->threads, relate_stale, search);
   size_t kept = 0;
   for (size_t i = 0; i < search->open.count; i++) {
     struct relation *relation = &search->open.items[i];

@@ -131,7 +131,7 @@ static bool build_one(void *context, size_t index, bool callers) {
 }
 
 static bool build_both(struct both *both, struct lumos_error *error) {
-  size_t failed = lumos_parallel(2, 0, build_one, both);
+  size_t failed = lumos_parallel(2, both->templates->blocks->job->threads, build_one, both);
   if (failed < 2) {
     *error = both->errors[failed];
     lumos_job_free(both->built);
@@ -305,6 +305,7 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   struct lumos_job was = *job;
   *job = *built;
   job->watcher = was.watcher;
+  job->threads = was.threads;
   *built = was;
   lumos_job_free(built);
   record(job, asked);

@@ -151,7 +151,7 @@ static void run_all(struct search *search, struct trials *trials) {
   search->trials = trials;
   search->next = 0;
   size_t most = many ? 1 : MOST_WORKERS;
-  (void)lumos_parallel(left < most ? left : most, 0, work_through, search);
+  (void)lumos_parallel(left < most ? left : most, search->job->threads, work_through, search);
 }
 
 /* ---- what matters ---- */

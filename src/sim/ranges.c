@@ -384,7 +384,7 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
   size_t common = search.trials.count;
   find_draws(job, &search.trials);
   search.workers = search.trials.count < MOST_WORKERS ? search.trials.count : MOST_WORKERS;
-  (void)lumos_parallel(search.workers, 0, run_some, &search);
+  (void)lumos_parallel(search.workers, job->threads, run_some, &search);
   const struct trial *trials = search.trials.items;
   for (size_t i = 0; i < common; i += 2) {
     double moved = add_trials(ranges, stretches, trials + i, trials + i + 2);

@@ -93,7 +93,7 @@ static bool run_all(struct runs *runs, struct lumos_error *error) {
   for (size_t i = 1; i < count; i++) {
     lumos_engine_copy(&runs->copies[i - 1], runs->engine);
   }
-  size_t failed = lumos_parallel(count, 0, do_run, runs);
+  size_t failed = lumos_parallel(count, job->threads, do_run, runs);
   for (size_t i = 1; i < count; i++) {
     lumos_engine_free(&runs->copies[i - 1]);
   }

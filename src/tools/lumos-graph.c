@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
        "out "
        "and predicted from the others, by kind."},
       TOOL_OUTPUT_OPTION(&stream.output),
-      TOOL_EDITED_OPTION(&stream.edited),
+      TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {

@@ -97,7 +97,7 @@ static bool validate_stream(const char *path, const struct options *options, str
                             struct lumos_error *error) {
   struct lumos_progress progress;
   lumos_progress_begin(&progress);
-  const struct lumos_read_options reading = {.edited = options->parsing.edited,
+  const struct lumos_read_options reading = {.edited = options->parsing.input.edited,
                                              .watcher = lumos_progress_watcher(&progress)};
   struct lumos_job *job = lumos_streams_open(&path, 1, &reading, error);
   lumos_progress_wipe(&progress);
@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_FLAG, 0, "validate", NULL, &options.validate,
        "Read streams instead of traces, check every rule of the format, and print one line for each."},
       TOOL_OUTPUT_OPTION(&options.output),
-      TOOL_EDITED_OPTION(&options.parsing.edited),
+      TOOL_INPUT_OPTIONS(&options.parsing.input),
       TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {

@@ -3,7 +3,8 @@
 
 struct options {
   struct tool_rendering rendering;
-  bool edited, schema;
+  struct tool_input input;
+  bool schema;
 };
 
 static bool write_schema(const struct options *options, struct lumos_error *error) {
@@ -35,7 +36,7 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
   }
   struct lumos_progress progress;
   enum lumos_stage before = (enum lumos_stage)0;
-  struct lumos_job *job = tool_read(operands, given->edited, &progress, &before, error);
+  struct lumos_job *job = tool_read(operands, &given->input, &progress, &before, error);
   if (job == NULL) {
     return false;
   }
@@ -48,7 +49,7 @@ int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
       TOOL_GROUP("Input"),
-      TOOL_EDITED_OPTION(&options.edited),
+      TOOL_INPUT_OPTIONS(&options.input),
       TOOL_RENDERING_OPTIONS(&options.rendering),
       TOOL_FLAG_ROW("schema", &options.schema,
                     "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),

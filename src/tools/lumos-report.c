@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
   const struct lumos_option table[] = {
       TOOL_GROUP("Input"),
       TOOL_PARSING_OPTIONS(&options.parsing),
-      TOOL_EDITED_OPTION(&options.parsing.edited),
+      TOOL_INPUT_OPTIONS(&options.parsing.input),
       TOOL_GROUP("What-if"),
       TOOL_TRANSFORMING_OPTIONS(&options.transforming) TOOL_RENDERING_OPTIONS(&options.rendering),
       TOOL_SIMULATING_OPTIONS(&options.rendering.simulating),

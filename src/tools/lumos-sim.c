@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
        "Write the critical path of every step, part by part, and each task's slack (how much later it could run "
        "without delaying a step) to FILE, as JSON; compressed where the name ends in .gz."},
-      TOOL_EDITED_OPTION(&stream.edited),
+      TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };
   const struct lumos_command command = {

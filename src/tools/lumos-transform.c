@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
   struct tool_stream stream = {.name = "lumos-transform", .change = transform, .context = &transforming};
   const struct lumos_option options[] = {
       TOOL_TRANSFORMING_OPTIONS(&transforming) TOOL_OUTPUT_OPTION(&stream.output),
-      TOOL_EDITED_OPTION(&stream.edited),
+      TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };
   static const char *const examples[] = {

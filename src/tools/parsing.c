@@ -29,7 +29,8 @@ static bool read_options(const struct tool_parsing *parsing, struct lumos_trace_
   *out = (struct lumos_trace_options){.stacks = parsing->stacks,
                                       .strict = parsing->strict,
                                       .without_hta = parsing->without_hta,
-                                      .edited = parsing->edited};
+                                      .edited = parsing->input.edited,
+                                      .threads = (size_t)parsing->input.threads};
   if (parsing->steps != NULL && !lumos_steps_parse(parsing->steps, out, error)) {
     return false;
   }
@@ -79,5 +80,6 @@ struct lumos_job *tool_parsing_read(const struct lumos_operands *operands, const
     return NULL;
   }
   job->watcher = lumos_progress_watcher(progress);
+  job->threads = options.threads;
   return job;
 }

@@ -9,11 +9,12 @@
 struct tool_parsing {
   const char *steps, *run; /* as given */
   struct lumos_option_list ranks, lists;
-  bool stacks, strict, edited;
+  bool stacks, strict;
+  struct tool_input input;
   bool without_hta; /* set by the tool: neither lumos_hta nor a stream follows */
 };
 
-/* The rows, for a `struct tool_parsing *`; TOOL_EDITED_OPTION is the tool's own. */
+/* The rows, for a `struct tool_parsing *`; TOOL_INPUT_OPTIONS are the tool's own. */
 #define TOOL_PARSING_OPTIONS(parsing)                                                                                  \
   {LUMOS_OPTION_TEXT,                                                                                                  \
    0,                                                                                                                  \

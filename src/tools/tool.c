@@ -73,8 +73,8 @@ bool tool_input_given(const struct lumos_operands *operands, const char *expecte
   return operands->count > 0 || !isatty(STDIN_FILENO) || lumos_fail(error, "nothing to read: %s", expected);
 }
 
-struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
-                            enum lumos_stage *before, struct lumos_error *error) {
+struct lumos_job *tool_read(const struct lumos_operands *operands, const struct tool_input *input,
+                            struct lumos_progress *progress, enum lumos_stage *before, struct lumos_error *error) {
   if (!tool_input_given(
           operands,
           "name a stream, traces or a folder of traces, or pipe a stream in, as in 'lumos-parse rank*.json.gz | ...'; "
@@ -83,7 +83,8 @@ struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, 
     return NULL;
   }
   lumos_progress_begin(progress);
-  const struct lumos_trace_options options = {.edited = edited, .watcher = lumos_progress_watcher(progress)};
+  const struct lumos_trace_options options = {
+      .edited = input->edited, .threads = (size_t)input->threads, .watcher = lumos_progress_watcher(progress)};
   bool parsed = false;
   struct lumos_job *job = lumos_trace_open(operands->items, operands->count, &options, &parsed, error);
   if (job == NULL) {
@@ -92,6 +93,7 @@ struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, 
   }
   *before = parsed ? (enum lumos_stage)0 : job->stage;
   job->watcher = options.watcher;
+  job->threads = options.threads;
   return job;
 }
 
@@ -201,7 +203,7 @@ bool tool_stream_body(const struct lumos_operands *operands, void *options, stru
   if (!lumos_output_try(stream->output, error) || (stream->check != NULL && !stream->check(stream, error))) {
     return false;
   }
-  struct lumos_job *job = tool_read(operands, stream->edited, &progress, &before, error);
+  struct lumos_job *job = tool_read(operands, &stream->input, &progress, &before, error);
   if (job == NULL) {
     return false;
   }

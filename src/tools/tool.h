@@ -20,11 +20,17 @@
     LUMOS_OPTION_TEXT, 'o', "output", "FILE", target,                               \
         "Write to FILE instead of standard output; it appears whole or not at all." \
   }
-#define TOOL_EDITED_OPTION(target)                                                                                   \
-  {                                                                                                                  \
-    LUMOS_OPTION_FLAG, 0, "edited", NULL, target,                                                                    \
-        "Accept a stream that was edited on the way, by grep or jq. Lumos recounts it, drops references to missing " \
-        "records and adds a note to the report."                                                                     \
+#define TOOL_INPUT_OPTIONS(input)                                                                                   \
+  {LUMOS_OPTION_FLAG,                                                                                               \
+   0,                                                                                                               \
+   "edited",                                                                                                        \
+   NULL,                                                                                                            \
+   &(input)->edited,                                                                                                \
+   "Accept a stream that was edited on the way, by grep or jq. Lumos recounts it, drops references to missing "     \
+   "records and adds a note to the report."},                                                                       \
+  {                                                                                                                 \
+    LUMOS_OPTION_NUMBER, 'j', "jobs", "N", &(input)->threads,                                                       \
+        "Work with up to N threads; the default, 0, is one for every core. The output is the same with any number." \
   }
 #define TOOL_LAST_OPTION \
   { LUMOS_OPTION_END, 0, NULL, NULL, NULL, NULL }
@@ -32,6 +38,12 @@
 /* A heading among the rows. */
 #define TOOL_GROUP(heading) \
   { LUMOS_OPTION_GROUP, 0, NULL, NULL, NULL, heading }
+
+/* How a job is read and worked on, as the rows of TOOL_INPUT_OPTIONS say. */
+struct tool_input {
+  bool edited;
+  int64_t threads;
+};
 
 /* Does the work; false with an error. */
 typedef bool tool_body(const struct lumos_operands *operands, void *options, struct lumos_error *error);
@@ -47,8 +59,9 @@ bool tool_input_given(const struct lumos_operands *operands, const char *expecte
 /* Read the streams, traces and folders named, or standard input, and join them. NULL with an error. `progress`, which
  * is begun here and must outlive the job, shows a person on a terminal the reading and all further work on the job.
  * *before: the last stage whose warnings somebody has been told of; 0 where traces were parsed. */
-struct lumos_job *tool_read(const struct lumos_operands *operands, bool edited, struct lumos_progress *progress,
-                            enum lumos_stage *before, struct lumos_error *error) LUMOS_MUST_CHECK;
+struct lumos_job *tool_read(const struct lumos_operands *operands, const struct tool_input *input,
+                            struct lumos_progress *progress, enum lumos_stage *before,
+                            struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Wipe the progress of work on the job: before anything is printed that is not told to `tool_warn`, which does so by
  * itself. */
 void tool_wipe(const struct lumos_job *job);
@@ -72,7 +85,7 @@ void tool_warn(const struct lumos_job *job, const char *name, enum lumos_stage b
 struct tool_stream {
   const char *name;
   const char *output;
-  bool edited;
+  struct tool_input input;
   bool (*check)(const struct tool_stream *stream,
                 struct lumos_error *error); /* the options, before any work; or NULL */
   bool (*change)(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error);

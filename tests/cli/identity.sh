@@ -37,5 +37,18 @@ for name in second elsewhere turkish; do
   same first.sim $name.sim "$name: other bytes in the stream"
   same first.html $name.html "$name: other bytes in the page"
 done
-proved 'the same bytes again, in other locales, time zones and on one core, and from a change that changes nothing'
+# Several ranks, so that all that is done rank by rank, file by file or run by run is done by several threads; by more than there are cores, too.
+emulated-cluster --quiet --plain --layers 2 --hidden 256 --heads 4 --seq 128 --vocab 1024 --pp 2 --dp 2 --micro-batches 2 --steps 2 ranks ||
+  fail 'the emulated cluster fails'
+for threads in 1 2 16; do
+  lumos-parse -j $threads ranks/rank*.json >parse.$threads 2>message && lumos-sim --jobs $threads parse.$threads >sim.$threads 2>message &&
+    lumos-report --jobs=$threads ranks/rank*.json -o page.$threads.html 2>message || fail "$threads threads: $(head -c 300 message)"
+  for output in parse.$threads sim.$threads page.$threads.html; do
+    same "${output/$threads/1}" "$output" "$threads threads give other bytes than one"
+  done
+done
+expect 2 lumos-sim -j several graph
+says -j "'several'"
+
+proved 'the same bytes again, in other locales and time zones, with 1, 2 and 16 threads, and from a change that changes nothing'
 finish

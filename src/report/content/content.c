@@ -205,7 +205,7 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   }
   report_timelines_read(job, &choice, &content->timelines);
   struct reading reading = {content, error};
-  if (lumos_parallel(2, 0, read_half, &reading) < 2) {
+  if (lumos_parallel(2, job->threads, read_half, &reading) < 2) {
     return false;
   }
   if (draws_graph(options)) { /* by a child, which belongs to the thread that begins it */

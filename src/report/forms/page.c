@@ -367,7 +367,7 @@ static bool write_half(void *context, size_t half, bool callers) {
 static void fill_long_parts(const struct page *page) {
   struct report_scope *root = report_model_root(page->model);
   struct page_parts parts = {page->content, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER};
-  (void)lumos_parallel(2, 0, write_half, &parts);
+  (void)lumos_parallel(2, page->content->job->threads, write_half, &parts);
   report_set_take(root, "tasks_held", &parts.tasks_held);
   report_set_take(root, "tasks", &parts.tasks);
   report_set_take(root, "timeline_picture", &parts.timeline);
