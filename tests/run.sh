@@ -58,7 +58,7 @@ sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emul
 
 drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$' && LUMOS_ALL=yes run_tests build -R '^cli/(diagnosis|perturbed|rebuild|removed)$'; }
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
-long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|private|timelines)|browser/page|emulator/files)$'; }
+long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|pictures|private|timelines)|browser/page|emulator/files)$'; }
 
 # Only what this build compiles: clang-tidy needs each file's flags. A file that is compiled several times is named once, for clang-tidy looks at
 # it in all these ways.
