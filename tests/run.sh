@@ -88,7 +88,7 @@ all=(
   'emulated_cluster  |   90 | The emulated cluster by itself, and edges in real traces'
   'damaged_traces    |   60 | Two hundred ways to damage each trace'
   'benchmark         |   30 | The benchmark, as a smoke test'
-  'drawn_jobs        |  400 | Two hundred jobs drawn by chance, and all predictions held against what then happens'
+  'drawn_jobs        |  900 | Two hundred jobs drawn by chance, and all predictions held against what then happens'
   'long_traces       |  240 | The public traces that take long, all of the browser, every signal'
   'check_tidy        |  800 | clang-tidy'
   'fuzz              |  500 | Fuzzers, a minute each'

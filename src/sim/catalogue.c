@@ -175,7 +175,7 @@ static const struct lumos_metric_definition definitions[] = {
      "prediction of another configuration."},
     {"prediction_error", "source of uncertainty", "share", "step_time",
      "How much one source of error may move the predicted step, as one standard deviation. Sources are independent: "
-     "their squares add up. The range of a predicted time holds what would truly happen with a chance of 90 %."},
+     "their squares add up. The range of a predicted time is meant to hold the truth in 90 % of cases."},
     {"transplant_error", "cross-step error", "share", "step_time",
      "The error of predicting one step from another: the graph of one step, simulated with the durations and CPU "
      "gaps of a like step, against that step's measured time. It says more than the replay error, because a delay of "

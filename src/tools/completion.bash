@@ -74,7 +74,7 @@ _lumos_selector() {
     _lumos_list "$(printf 'kind=%s ' $kinds)"
   else
     terms=$(sed -nE 's/.*SELECTOR is ([a-z, ]+), or .*/\1/p' <<<"$text" | tr -d ,)
-    terms+=" $(grep -oE '\b[a-z]+[=~][A-Z]+' <<<"$text" | sed 's/[A-Z]*$//' | tr '\n' ' ')"
+    terms+=" $(grep -oE '\b[a-z_]+[=~][A-Z]+' <<<"$text" | sed 's/[A-Z]*$//' | tr '\n' ' ')"
     # shellcheck disable=SC2086
     _lumos_list $terms
   fi

@@ -79,7 +79,7 @@ done
 offers 'lumos-report -f h' html
 offers 'lumos report --format=j' json
 
-terms=(host device kind= name~ op= rank= group=)
+terms=(host device kind= name~ op= module= phase= layer= micro_batch= stage= rank= group=)
 offers 'lumos-transform -s ' "${terms[@]}"
 offers 'lumos-transform --scale=' "${terms[@]}"
 offers 'lumos-report --scale ra' rank=
