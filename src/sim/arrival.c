@@ -3,10 +3,16 @@
 
 #include "sim/clock.h"
 
+/* The recorded rank that it was made from, or itself. */
+static int32_t recorded_rank(const struct lumos_rank *rank) {
+  return rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from;
+}
+
 bool lumos_clocks_agree(const struct lumos_job *job, uint32_t rank, uint32_t other) {
   const struct lumos_rank *ranks = job->ranks.items;
-  return rank == other || (ranks[rank].clock.known && ranks[rank].clock.from_collectives && ranks[other].clock.known &&
-                           ranks[other].clock.from_collectives);
+  return rank == other || recorded_rank(&ranks[rank]) == recorded_rank(&ranks[other]) ||
+         (ranks[rank].clock.known && ranks[rank].clock.from_collectives && ranks[other].clock.known &&
+          ranks[other].clock.from_collectives);
 }
 
 struct lumos_arrival lumos_arrival_of(const struct lumos_job *job, const struct lumos_run *runs,
