@@ -30,7 +30,8 @@ for view in breakdown opportunities gantt busy pipeline layers graph; do
     pdfinfo sized.pdf | sed -nE 's/^Page size: +([0-9.]+) x ([0-9.]+) pts.*/\1 \2/p' |
       awk -v s=$size '{ split(s, r, "x"); exit !($1 == r[1] * .75 && $2 > r[2] * .75 - 1 && $2 < r[2] * .75 + 1) }' || fail "$view at $size: $(pdfinfo sized.pdf | grep size)"
   done
-  # However large it is drawn: its names and numbers are there.
+  # However large it is drawn: its names and numbers are there; but of a graph only the boxes that there is room for.
+  [ $view != graph ] || continue
   texts plain.svg | grep -vE ' .* .* ' | sort -u >wanted
   texts sized.svg | sort -u >found
   [ -z "$(comm -23 wanted found)" ] || fail "$view at 800x600 lacks $(comm -23 wanted found | head -3)"

@@ -235,6 +235,14 @@ def replay(text, match):
     compare(text, match['said'], abs(step_of['simulated'] - step_of['measured']) / step_of['measured'])
 
 
+def range_source(text, match):
+    """The largest of the sources of a range."""
+    errors = {metric['scope']['name']: metric['value'] for metric in document['metrics'] if metric['name'] == 'prediction_error'}
+    if max(errors, key=errors.get) != match['source']:
+        fault(text, match['source'], max(errors, key=errors.get))
+    compare(text, match['said'], errors[match['source']])
+
+
 RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^(?P<what>%s) (?P<all>%s) of the step(?P<ranks>: .*)?$' % ('|'.join(LOSSES), SHARE), loss),
     (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
@@ -267,6 +275,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^(?P<count>[\d,]+)\s(?P<noun>names?|ops?) makes? up (?P<said>%s) of the (?P<of>GPU|CPU) time(?:; for (?P<unknown>%s) of it no op was recorded)?$'
      % (SHARE, SHARE), made_up),
     (r'^For (?P<unknown>%s) of the (?P<of>GPU|CPU) time no (?P<noun>op) was recorded(?P<said>(?!))?(?P<count>(?!))?$' % SHARE, made_up),
+    (r'90\u00a0%% range.* Its largest source: (?P<source>[^,]+), (?P<said>%s) of the step' % SHARE, range_source),
     (r'^Model FLOPs', mfu),
     (r'^[Nn]o kind of work alone', nothing),
     (r'less than 0\.5|Under 0\.5', nothing),
