@@ -56,7 +56,7 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
 /* RANK=FACTOR: kernels of that rank take FACTOR times as long, but no communication, copies or memsets. */
 bool lumos_transform_straggler(struct lumos_job *job, const char *argument, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The duration of each kernel that is no communication varies by itself, normally, with this standard deviation as a
+/* The duration of each kernel but communication varies by itself, normally, with this standard deviation as a
  * share of it (0 to 1): its dur_error, which a simulation draws. */
 bool lumos_transform_jitter(struct lumos_job *job, const char *sigma, struct lumos_error *error) LUMOS_MUST_CHECK;
 
