@@ -61,8 +61,10 @@ static void scale_tasks(struct lumos_scaling *scaling, struct lumos_job *to) {
       (void)lumos_edit_mark(to, task);
     }
     const struct lumos_times own = lumos_own_times(to, t);
-    const struct lumos_profiled part =
-        lumos_on_stream(to, task) ? (struct lumos_profiled){0} : lumos_profiled_part(to, t);
+    struct lumos_profiled part = {0};
+    if (!lumos_on_stream(to, task)) {
+      part = lumos_profiled_part(to, t);
+    }
     lumos_set_own_times(to, task, times);
     lumos_edit_profiled(to, t,
                         moved * (double)((times.dur != own.dur ? part.dur : 0) + (times.lag != own.lag ? part.lag : 0)),

@@ -141,8 +141,8 @@ static size_t column_of(const struct columns *columns, int32_t y) {
 }
 
 static struct report_point moved_to(const struct columns *columns, size_t column, struct report_point point) {
-  return (struct report_point){point.x + (int32_t)column * columns->stride,
-                               point.y - (column > 0 ? columns->cuts[column] - BEGINNING : 0)};
+  int32_t cut = column == 0 ? 0 : columns->cuts[column] - BEGINNING;
+  return (struct report_point){point.x + (int32_t)column * columns->stride, point.y - cut};
 }
 
 /* Of the upper left corner of a box. */
