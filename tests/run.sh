@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build with gcc, run every test, make a page: what holds the promises of tests/README.md, in under five minutes on two cores.
+# Build with gcc, run every test, make a page: what holds the promises of tests/README.md. The aim: five minutes on two cores.
 # Stops at the first step that fails.
 #
 #   tests/run.sh                 all that
