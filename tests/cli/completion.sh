@@ -3,33 +3,50 @@
 . "$(dirname "$0")/lib.sh"
 completion=$source_folder/src/tools/completion.bash
 
-# offered LINE: what is offered where the line ends, one a line. The function is called as bash calls it: in a shell without any
-# setting, words cut at blanks and at '='.
-offered() {
-  env -i PATH="$PATH" HOME=/nonexistent bash --norc --noprofile -c '
+# A shell without any setting, in which the completion is asked as bash asks it, words cut at blanks and at '=': it reads a folder and a line, and
+# answers with what is offered where the line ends, one a line, and an empty one.
+coproc asked {
+  # shellcheck disable=SC2016 # expanded there
+  exec env -i PATH="$PATH" HOME=/nonexistent bash --norc --noprofile -c '
     . "$1"
-    read -ra blanks <<<"$2"
-    [[ $2 != *" " ]] || blanks+=("")
-    COMP_WORDS=() COMP_LINE=$2 COMP_POINT=${#2}
-    for word in "${blanks[@]}"; do
-      [[ -n $word ]] || COMP_WORDS+=("")
-      while [[ $word =~ ^([^=:]+|[=:]+) ]]; do
-        COMP_WORDS+=("${BASH_REMATCH[1]}")
-        word=${word:${#BASH_REMATCH[1]}}
+    while IFS= read -r folder && IFS= read -r line; do
+      cd "$folder" || exit 1
+      read -ra blanks <<<"$line"
+      [[ $line != *" " ]] || blanks+=("")
+      COMP_WORDS=() COMPREPLY=() COMP_LINE=$line COMP_POINT=${#line}
+      for word in "${blanks[@]}"; do
+        [[ -n $word ]] || COMP_WORDS+=("")
+        while [[ $word =~ ^([^=:]+|[=:]+) ]]; do
+          COMP_WORDS+=("${BASH_REMATCH[1]}")
+          word=${word:${#BASH_REMATCH[1]}}
+        done
       done
-    done
-    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-    _lumos 2>&1
-    ((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"' - "$completion" "$1" | sort
+      COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+      _lumos 2>&1
+      printf "%s\n" "${COMPREPLY[@]}" ""
+    done' - "$completion"
+}
+exec {to_it}>&"${asked[1]}" {from_it}<&"${asked[0]}"
+
+# offered LINE: what is offered where the line ends, one a line.
+offered() {
+  local word
+  printf '%s\n%s\n' "$PWD" "$1" >&"$to_it"
+  while IFS= read -r word <&"$from_it" && [ -n "$word" ]; do printf '%s\n' "$word"; done
 }
 
 # offers LINE WORD...: exactly these, in any order.
 offers() {
-  local line=$1 got wanted
+  local line=$1 word got=()
+  local -A wanted=()
   shift
-  got=$(offered "$line")
-  wanted=$([ $# -eq 0 ] || printf '%s\n' "$@" | sort)
-  [ "$got" = "$wanted" ] || fail "'$line' offers '${got//$'\n'/ }' instead of '${wanted//$'\n'/ }'"
+  for word; do wanted[$word]=yes; done
+  printf '%s\n%s\n' "$PWD" "$line" >&"$to_it"
+  while IFS= read -r word <&"$from_it" && [ -n "$word" ]; do
+    got+=("$word")
+    unset "wanted[$word]"
+  done
+  [ ${#wanted[@]} -eq 0 ] && [ ${#got[@]} -eq $# ] || fail "'$line' offers '${got[*]}' instead of '$*'"
 }
 
 # --- Commands ---
@@ -72,7 +89,7 @@ named() { lumos-render "--$1" none </dev/null 2>&1 | sed -nE 's/.*(the formats a
 for option in format view; do
   [ "$(named $option | grep -c .)" -ge 2 ] || fail "lumos-render names no values of --$option"
   for tool in lumos-render lumos-report; do
-    same <(named $option) <(offered "$tool --$option ") "the values of --$option that $tool takes and those that are offered differ; \
+    same <(named $option) <(offered "$tool --$option " | sort) "the values of --$option that $tool takes and those that are offered differ; \
 completion offers the words of the option's argument: name them all there, as in \"all|last\" (src/tools/rendering.h)"
   done
 done

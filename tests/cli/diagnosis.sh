@@ -14,7 +14,7 @@
 . "$here/causes.sh"
 
 seed=${LUMOS_DIAGNOSIS_SEED:-1}
-every=${LUMOS_ALL:-no} table='' check='' keep='' only=()
+every=$all_cases table='' check='' keep='' only=()
 while [ $# -gt 0 ]; do
   case $1 in
     --all) every=yes ;;

@@ -48,13 +48,13 @@ counted() {
 }
 
 counted 'one GPU' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2
-counted 'recomputation' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2 --recompute full
-counted 'tensor parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2
-counted 'sequence parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2 --sequence-parallel on
-counted 'pipeline' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2
-counted 'interleaved' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2 --vp 2 --schedule interleaved --recompute full
-counted 'zero bubble' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2 --schedule zb-h1
-counted 'data parallel' 'shapes model' --layers 2 --hidden 512 --seq 256 --micro-batches 2 --dp 2 --distributed-optimizer on --gpu a100
+rarely counted 'recomputation' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2 --recompute full
+rarely counted 'tensor parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2
+rarely counted 'sequence parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2 --sequence-parallel on
+rarely counted 'pipeline' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2
+rarely counted 'interleaved' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2 --vp 2 --schedule interleaved --recompute full
+rarely counted 'zero bubble' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2 --schedule zb-h1
+rarely counted 'data parallel' 'shapes model' --layers 2 --hidden 512 --seq 256 --micro-batches 2 --dp 2 --distributed-optimizer on --gpu a100
 counted 'three ways' 'shapes model' --layers 4 --hidden 512 --heads 8 --seq 256 --micro-batches 4 --tp 2 --pp 2 --dp 2 --gpu b200 --recompute full
 counted 'heads apart from hidden' 'shapes model' --layers 2 --hidden 512 --heads 8 --head-dim 96 --ffn 1344 --seq 384 --micro-batch 2 --micro-batches 2 --vocab 5000 --gpu h200
 

@@ -17,7 +17,8 @@ here_was=$PWD
 work=$(mktemp -d)
 cd "$work" || exit 1
 trap 'cd "$here_was"; rm -rf "$work"' EXIT
-failures=0
+failures=0 left_out=0
+all_cases=${LUMOS_ALL:-no} # not those alone that differ most
 
 fail() {
   printf 'FAIL: %s\n' "$*" >&2
@@ -75,12 +76,17 @@ have_traces() {
   return 1
 }
 
+# rarely COMMAND...: what else is like a case that always runs, and is left to LUMOS_ALL=yes (tests/run.sh --all).
+rarely() {
+  if [ "$all_cases" = yes ]; then "$@"; else left_out=$((left_out + 1)); fi
+}
+
 # need_python: $python is the interpreter itself; what is called python3 may be a script that looks for it each time.
 need_python() { python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here (apt-get install python3)'; }
 need_traces() { have_traces >/dev/null || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
 
 # too_long FOLDER: whether a set of real traces is left to LUMOS_ALL=yes (tests/run.sh --all): two thirds of all bytes are in five of eighteen sets.
-too_long() { [ "${LUMOS_ALL:-no}" != yes ] && (($(stat -c '+%s' "$1"/*.json*) > 1500000)); }
+too_long() { [ "$all_cases" != yes ] && (($(stat -c '+%s' "$1"/*.json*) > 1500000)); }
 
 # each_job COMMAND [every]: COMMAND NAME TRACE... for the jobs of the real traces, with `every` the long ones, too; the sets that are several jobs
 # go file by file.
@@ -255,7 +261,10 @@ correlate() {
 }
 
 # proved TEXT: what the script has shown, in one line, if it has.
-proved() { [ "$failures" -ne 0 ] || printf 'proved: %s\n' "$*"; }
+proved() {
+  [ "$failures" -ne 0 ] || printf 'proved: %s\n' "$*"
+  [ "$left_out" -eq 0 ] || printf 'SKIPPED in part: %d cases that LUMOS_ALL=yes adds\n' "$left_out"
+}
 
 finish() {
   [ "$failures" -eq 0 ] || { printf '%d checks failed\n' "$failures" >&2; exit 1; }

@@ -32,19 +32,19 @@ model() {
   done
 }
 
-model narrow --hidden 768 --heads 12 --head-dim 64 --ffn 2048 --seq 768 --vocab 30000 --micro-batch 3 --layers 2
-model tensor --tp 2 --hidden 512 --heads 8 --head-dim 96 --ffn 1344 --seq 384 --vocab 5000 --micro-batch 2 --layers 2
+rarely model narrow --hidden 768 --heads 12 --head-dim 64 --ffn 2048 --seq 768 --vocab 30000 --micro-batch 3 --layers 2
+rarely model tensor --tp 2 --hidden 512 --heads 8 --head-dim 96 --ffn 1344 --seq 384 --vocab 5000 --micro-batch 2 --layers 2
 model tensor-sequence --tp 4 --hidden 768 --heads 8 --head-dim 64 --seq 256 --vocab 10000 --micro-batch 4 --sequence-parallel on --layers 3
-model stages --pp 2 --hidden 640 --heads 10 --ffn 1600 --seq 512 --vocab 3000 --layers 4
-model data --dp 2 --hidden 1024 --heads 16 --ffn 3072 --seq 300 --vocab 50257 --layers 2
+rarely model stages --pp 2 --hidden 640 --heads 10 --ffn 1600 --seq 512 --vocab 3000 --layers 4
+rarely model data --dp 2 --hidden 1024 --heads 16 --ffn 3072 --seq 300 --vocab 50257 --layers 2
 model recompute --tp 2 --pp 2 --hidden 512 --heads 4 --ffn 1024 --seq 512 --vocab 1024 --micro-batch 2 --layers 4 --recompute full
-model optimizer --tp 2 --dp 2 --hidden 896 --heads 14 --ffn 4864 --seq 200 --vocab 151936 --layers 2 --distributed-optimizer on
+rarely model optimizer --tp 2 --dp 2 --hidden 896 --heads 14 --ffn 4864 --seq 200 --vocab 151936 --layers 2 --distributed-optimizer on
 model interleaved --pp 2 --vp 2 --schedule interleaved --hidden 256 --heads 2 --seq 1024 --vocab 2048 --micro-batch 2 --layers 4
-model square --hidden 384 --heads 6 --seq 384 --vocab 384 --layers 2
+rarely model square --hidden 384 --heads 6 --seq 384 --vocab 384 --layers 2
 model wide-heads --tp 8 --hidden 1024 --heads 16 --head-dim 128 --ffn 2816 --seq 128 --vocab 32000 --micro-batch 8 --layers 1
-model few-heads --tp 2 --hidden 512 --heads 4 --head-dim 256 --ffn 2048 --seq 512 --vocab 4096 --layers 2
-model zero-bubble --pp 4 --schedule zb-h1 --hidden 320 --heads 5 --seq 96 --vocab 1000 --layers 4
-recorded=all model everything --tp 2 --pp 2 --dp 2 --hidden 512 --heads 8 --seq 256 --vocab 2000 --layers 4
+rarely model few-heads --tp 2 --hidden 512 --heads 4 --head-dim 256 --ffn 2048 --seq 512 --vocab 4096 --layers 2
+rarely model zero-bubble --pp 4 --schedule zb-h1 --hidden 320 --heads 5 --seq 96 --vocab 1000 --layers 4
+recorded=all rarely model everything --tp 2 --pp 2 --dp 2 --hidden 512 --heads 8 --seq 256 --vocab 2000 --layers 4
 
 # A width that two products share is left out, not guessed.
 emulated-cluster --quiet --plain --steps 1 --hidden 512 --heads 8 --ffn 512 --layers 2 alike

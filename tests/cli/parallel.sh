@@ -80,23 +80,23 @@ few() {
   done
 }
 
-job dp4 --dp 4 --layers 2 --micro-batches 2
-job dp4-optimizer --dp 4 --layers 2 --micro-batches 2 --distributed-optimizer on
-job tp2 --tp 2 --layers 3 --micro-batches 2
-job tp4-sequence --tp 4 --layers 2 --micro-batches 2 --sequence-parallel on
-job pp4 --pp 4 --layers 4 --micro-batches 4
-job pp2-gpipe --pp 2 --layers 4 --micro-batches 4 --schedule gpipe
+rarely job dp4 --dp 4 --layers 2 --micro-batches 2
+rarely job dp4-optimizer --dp 4 --layers 2 --micro-batches 2 --distributed-optimizer on
+rarely job tp2 --tp 2 --layers 3 --micro-batches 2
+rarely job tp4-sequence --tp 4 --layers 2 --micro-batches 2 --sequence-parallel on
+rarely job pp4 --pp 4 --layers 4 --micro-batches 4
+rarely job pp2-gpipe --pp 2 --layers 4 --micro-batches 4 --schedule gpipe
 job pp4-interleaved --steps 2 --pp 4 --vp 2 --schedule interleaved --layers 8 --micro-batches 8 --batched-p2p off
 few pp4-interleaved none
-job pp4-zero-bubble --pp 4 --schedule zb-h1 --layers 4 --micro-batches 6
-job tp2pp2 --tp 2 --pp 2 --layers 4 --micro-batches 4
+rarely job pp4-zero-bubble --pp 4 --schedule zb-h1 --layers 4 --micro-batches 6
+rarely job tp2pp2 --tp 2 --pp 2 --layers 4 --micro-batches 4
 job tp2dp2 --tp 2 --dp 2 --layers 3 --micro-batches 3
 few tp2dp2 none
-job pp2dp2 --pp 2 --dp 2 --layers 4 --micro-batches 4
+rarely job pp2dp2 --pp 2 --dp 2 --layers 4 --micro-batches 4
 job pp3dp2-late --pp 3 --dp 2 --layers 6 --micro-batches 4 --overlap-gradients off --batched-p2p off
-job tp2pp2dp2 --steps 2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
-job tp2pp2dp2-recompute --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --recompute full
-job tp2pp2-interleaved --tp 2 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4
+rarely job tp2pp2dp2 --steps 2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
+rarely job tp2pp2dp2-recompute --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --recompute full
+rarely job tp2pp2-interleaved --tp 2 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4
 job alone --layers 2 --micro-batches 2
 
 # Roles, by use alone: those that the names say, where they are of an axis in use.

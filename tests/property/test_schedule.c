@@ -158,8 +158,9 @@ static void schedules_are_those_of_the_papers(void **context) {
   }
 }
 
-int main(int argc, char **argv) {
-  state = argc > 1 ? strtoull(argv[1], NULL, 10) : 19;
+int main(void) {
+  const char *seed = getenv("LUMOS_SEED");
+  state = seed ? strtoull(seed, NULL, 10) : 19;
   print_message("seed %llu\n", (unsigned long long)state);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(schedules_are_those_of_the_papers),
