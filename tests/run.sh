@@ -3,9 +3,9 @@
 # Stops at the first step that fails.
 #
 #   tests/run.sh                 all that
-#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, hundreds of drawn
-#                                jobs and damaged traces, the public traces that take long, all of the browser, clang-format, cppcheck,
-#                                clang-tidy, fuzzers. LIMIT: seconds; what no longer fits is skipped, and named
+#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, all cases of all scripts,
+#                                hundreds of drawn jobs and damaged traces, the public traces that take long, all of the browser,
+#                                clang-format, cppcheck, clang-tidy, fuzzers. LIMIT: seconds; what no longer fits is skipped, and named
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,7 +45,6 @@ gcc_build() { build build gcc; }
 # What holds no promise of tests/README.md alone: the emulated cluster's own scripts, and edges in real traces.
 cluster='emulator/(bubble|communication|files|inputs|links|mechanisms|options|order|recording|stacks)$|cli/edges-real$'
 gcc_tests() { run_tests build -E "^(bench/|$cluster)"; }
-emulated_cluster() { gcc_build && run_tests build -R "^($cluster)"; }
 benchmark() { gcc_build && run_tests build -R ^bench/; }
 check_format() { sources | xargs -0 -P "$jobs" -n 40 clang-format --dry-run -Werror; }
 
@@ -56,10 +55,12 @@ small='cli/(completion|cut|deadlock|driver|edited|errors|example|hostile|inputs|
 sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
 sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
-drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$' && LUMOS_ALL=yes run_tests build -R '^cli/(diagnosis|perturbed|rebuild|removed)$'; }
+# What is predicted is a step of its own, for it takes longest.
+predicted='cli/(models|perturbed|ranges|rebuild|rebuilt|removed)$'
+all_cases() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli|browser|emulator)/' -E "^($predicted|emulator/test_)"; }
+predictions() { gcc_build && LUMOS_ALL=yes run_tests build -R "^$predicted"; }
+drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
-long_traces() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli/(check|critical-path|dependencies|document|hta|idle|pictures|private|timelines)|browser/page|emulator/files)$'; }
-
 # Only what this build compiles: clang-tidy needs each file's flags. A file that is compiled several times is named once, for clang-tidy looks at
 # it in all these ways.
 check_tidy() {
@@ -85,11 +86,11 @@ all=(
   'sanitized_tests   |  300 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'check_format      |   20 | clang-format'
   'check_cppcheck    |  120 | cppcheck'
-  'emulated_cluster  |   90 | The emulated cluster by itself, and edges in real traces'
+  'all_cases         |  700 | All cases of all scripts but predictions, the emulated cluster by itself, the public traces that take long, all of the browser'
   'damaged_traces    |   60 | Two hundred ways to damage each trace'
   'benchmark         |   30 | The benchmark, as a smoke test'
-  'drawn_jobs        |  900 | Two hundred jobs drawn by chance, and all predictions held against what then happens'
-  'long_traces       |  240 | The public traces that take long, all of the browser, every signal'
+  'predictions       |  900 | All predictions held against what then happens'
+  'drawn_jobs        |  500 | Two hundred jobs drawn by chance'
   'check_tidy        |  800 | clang-tidy'
   'fuzz              |  500 | Fuzzers, a minute each'
   'sanitized_scripts | 1200 | All scripts with the sanitizers'

@@ -147,6 +147,8 @@ async function reach(page, task, origin) {
 /* ---- The checks ---- */
 
 const checks = {};
+const rare = {}; /* with LUMOS_ALL=yes: what is like another check, or rarely used */
+const every = process.env.LUMOS_ALL === 'yes';
 
 /* By wheel to a kernel that is a fraction of a pixel wide at first; the page itself must scroll by a plain wheel. */
 checks['the wheel reaches a single kernel'] = async () => {
@@ -188,7 +190,7 @@ checks['the wheel reaches a single kernel'] = async () => {
   await page.context().close();
 };
 
-checks['buttons and dragging zoom, pan and go back'] = async () => {
+rare['buttons and dragging zoom, pan and go back'] = async () => {
   const page = await open('example');
   const origin = await originOf(page);
   const tasks = tasksOf('example').filter((one) => one.kind === 'collective');
@@ -236,7 +238,7 @@ checks['buttons and dragging zoom, pan and go back'] = async () => {
   await page.context().close();
 };
 
-checks['zooming glides where motion is welcome'] = async () => {
+rare['zooming glides where motion is welcome'] = async () => {
   const page = await open('example', {reducedMotion: 'no-preference'});
   const zoom = () => page.getByRole('button', {name: 'Zoom in'}).first().click();
   await zoom();
@@ -316,7 +318,7 @@ checks['keys zoom, walk along a lane and back along the chain'] = async () => {
 };
 
 /* A collective ends when its last member has arrived: from one that waits, the chain leads to that one, on the other rank. */
-checks['the chain leads from one rank to another'] = async () => {
+rare['the chain leads from one rank to another'] = async () => {
   const page = await open('example');
   const origin = await originOf(page);
   const byId = new Map(tasksOf('example').map((task) => [task.id, task]));
@@ -334,7 +336,7 @@ checks['the chain leads from one rank to another'] = async () => {
 };
 
 /* The page has marks for doubtful waits, and shows them, drawn and painted, when the reader wants them. */
-checks['doubtful waits are marked when asked for'] = async () => {
+rare['doubtful waits are marked when asked for'] = async () => {
   const page = await open('example');
   const marks = page.locator('[data-picture="timeline"] g.marks').filter({has: page.locator('path')}).first(); /* not every lane has some */
   const box = page.getByRole('checkbox', {name: 'Mark uncertain waits'});
@@ -406,7 +408,7 @@ checks['the critical path is drawn in true time, and can be switched off'] = asy
 
 /* Pointing at an arrow of the path tells which lanes it leads from and to, why, and when. The page's own drawing says where arrows are:
    where its line goes straight up or down. */
-checks['an arrow of the critical path tells what it stands for'] = async () => {
+rare['an arrow of the critical path tells what it stands for'] = async () => {
   const page = await open('example');
   await settled(page);
   const spots = await page.evaluate(() => {
@@ -439,7 +441,7 @@ checks['an arrow of the critical path tells what it stands for'] = async () => {
 };
 
 /* The address keeps a view: what is shown and what is pinned, to the nanosecond. */
-checks['the address restores a view'] = async () => {
+rare['the address restores a view'] = async () => {
   const page = await open('example');
   const origin = await originOf(page);
   const tasks = tasksOf('example').filter((one) => one.kind === 'gemm' && one.rank === 1);
@@ -502,7 +504,7 @@ checks['search finds tasks by name, one after the other in time'] = async () => 
   await page.context().close();
 };
 
-checks['w, a, s and d zoom and pan'] = async () => {
+rare['w, a, s and d zoom and pan'] = async () => {
   const page = await open('hand');
   const from = async () => (await page.locator('.tools .span').first().textContent()).split(' to ')[0];
   await region(page).focus();
@@ -610,7 +612,7 @@ checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
   await page.context().close();
 };
 
-checks['ranks fold, and unfold for what is in them'] = async () => {
+rare['ranks fold, and unfold for what is in them'] = async () => {
   const page = await open('example');
   const origin = await originOf(page);
   const height = async () => (await page.locator('.layers > svg').first().boundingBox()).height;
@@ -658,7 +660,7 @@ checks['ranks fold, and unfold for what is in them'] = async () => {
 };
 
 /* In a narrow window the graph shows boxes, the timeline the beginning of the first step. */
-checks['a telephone shows boxes of the graph and the first step'] = async () => {
+rare['a telephone shows boxes of the graph and the first step'] = async () => {
   const page = await open('example', {viewport: {width: 390, height: 844}});
   await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
   const box = await page.locator('g.box rect').first().boundingBox();
@@ -686,7 +688,7 @@ checks['names stand in bars'] = async () => {
 };
 
 /* Times: C writes the totals that each path of the picture tells, one kernel to a stream, the script what it takes. */
-checks['the script writes numbers as the page does'] = async () => {
+rare['the script writes numbers as the page does'] = async () => {
   const page = await open('hand');
   const lanes = await page.evaluate(() => Array.from(document.querySelectorAll('svg g path title'), (title) => title.textContent));
   const written = new Map();
@@ -907,7 +909,7 @@ checks['a telephone need not scroll sideways to see where the step went'] = asyn
   }
 };
 
-checks['a tap pins a task, and what is pinned is in sight'] = async () => {
+rare['a tap pins a task, and what is pinned is in sight'] = async () => {
   const page = await open('example', {viewport: {width: 390, height: 844}, hasTouch: true, isMobile: true});
   await page.getByRole('button', {name: 'Zoom in'}).first().tap();
   await region(page).press('Enter');
@@ -962,7 +964,7 @@ async function judge(page, when) {
 }
 
 /* Templates of C++ have names of thousands of letters. */
-checks['keys scroll a pinned name that is longer than its room'] = async () => {
+rare['keys scroll a pinned name that is longer than its room'] = async () => {
   fs.writeFileSync('long.html', markup('example').replace(/(<script[^>]* id="lumos-tasks">)([^]*?)(<\/script>)/, (_, before, text, after) => {
     const tasks = JSON.parse(text);
     tasks.texts = tasks.texts.map((text) => text + ', long'.repeat(500));
@@ -984,7 +986,6 @@ checks['keys scroll a pinned name that is longer than its room'] = async () => {
   }
 };
 
-const every = process.env.LUMOS_ALL === 'yes';
 for (const colorScheme of every ? ['light', 'dark'] : ['light']) {
   for (const width of every ? [1280, 390] : [1280]) {
     checks['axe-core finds nothing serious: ' + colorScheme + ', ' + width + ' pixels'] = async () => {
@@ -1150,7 +1151,7 @@ async function main() {
     await run(Object.entries(short));
     return;
   }
-  const wanted = Object.entries(what === 'large' ? large : checks).filter(([title]) => !name || title.includes(name));
+  const wanted = Object.entries(what === 'large' ? large : every ? {...checks, ...rare} : checks).filter(([title]) => !name || title.includes(name));
   await run(wanted);
 }
 

@@ -54,7 +54,7 @@ export LUMOS_ALL=${LUMOS_ALL:-no} # in every light and width, and a large page, 
 node "$folder/page.js" check || fail 'the pages do not hold in a browser'
 proved 'what a reader does with two pages in Chromium gives what jq says of their streams'
 if [ $LUMOS_ALL = no ]; then
-  echo 'SKIPPED in part: other lights and widths for axe-core, and a large page (LUMOS_ALL=yes, as tests/run.sh --all does)'
+  echo 'SKIPPED in part: twelve checks, other lights and widths for axe-core, and a large page (LUMOS_ALL=yes, as tests/run.sh --all does)'
 elif [ -d "$traces/df-index-V100x2-216k" ]; then
   page large "$traces/df-index-V100x2-216k"
   lumos-render large.sim --detail=100ms-105ms -o window.html 2>message || fail "--detail: $(head -c 300 message)"

@@ -26,22 +26,22 @@ edges() {
 }
 
 bare=(--record collectives)
-edges data-parallel "${bare[@]}" --layers 8 --hidden 1024 --micro-batches 2 --dp 2 --bucket-mb 10
+rarely edges data-parallel "${bare[@]}" --layers 8 --hidden 1024 --micro-batches 2 --dp 2 --bucket-mb 10
 edges slow-host "${bare[@]}" --layers 8 --hidden 768 --micro-batches 2 --dp 2 --bucket-mb 5 --slow-host 1=1.5 --seed 2
-edges distributed-optimizer "${bare[@]}" --layers 4 --hidden 1024 --micro-batches 2 --dp 2 --bucket-mb 20 --distributed-optimizer on --recompute full --seed 3
-edges tensor-parallel "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --seed 4
+rarely edges distributed-optimizer "${bare[@]}" --layers 4 --hidden 1024 --micro-batches 2 --dp 2 --bucket-mb 20 --distributed-optimizer on --recompute full --seed 3
+rarely edges tensor-parallel "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --seed 4
 edges sequence-parallel "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --sequence-parallel on --jitter 3 --seed 5
-edges 1f1b "${bare[@]}" --layers 8 --hidden 1024 --pp 4 --micro-batches 8 --seed 6
-edges interleaved "${bare[@]}" --layers 8 --hidden 768 --pp 4 --micro-batches 8 --schedule interleaved --vp 2 --seed 7
+rarely edges 1f1b "${bare[@]}" --layers 8 --hidden 1024 --pp 4 --micro-batches 8 --seed 6
+rarely edges interleaved "${bare[@]}" --layers 8 --hidden 768 --pp 4 --micro-batches 8 --schedule interleaved --vp 2 --seed 7
 edges zero-bubble --record shapes,annotations --layers 8 --hidden 768 --pp 4 --micro-batches 8 --schedule zb-h1 --seed 8
-edges gpipe "${bare[@]}" --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 8 --schedule gpipe --batched-p2p off --overlap-gradients off --seed 9
-edges three-ways --record collectives,annotations,shapes --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2 \
+rarely edges gpipe "${bare[@]}" --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 8 --schedule gpipe --batched-p2p off --overlap-gradients off --seed 9
+rarely edges three-ways --record collectives,annotations,shapes --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2 \
   --sequence-parallel on --distributed-optimizer on --seed 10
 edges odd "${bare[@]}" --layers 6 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --jitter 3 --straggler 3=1.3 --slow-host 5=1.5 \
   --batched-p2p off --steps 2 --seed 11
-edges late "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --dp 2 --micro-batches 2 --overlap-gradients off --straggler 1=1.5 --gpu a100 --seed 12
+rarely edges late "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --dp 2 --micro-batches 2 --overlap-gradients off --straggler 1=1.5 --gpu a100 --seed 12
 
-awk '
+awk -v least="$([ "$all_cases" = yes ] && echo 10000 || echo 3000)" '
   function share(part, whole) { return whole == 0 ? 1 : part / whole }
   function line(name, total, found, hits, deciding, deciding_hits, unseen, found_unseen) {
     printf "%-22s true %6d  found %6d  precision %.4f  recall %.4f  of deciding %5d %.4f  unseen %d, found %d\n", name, total, found,
@@ -51,7 +51,7 @@ awk '
   { line($1, $2, $3, $4, $5, $6, $7, $8); for (i = 2; i <= 8; i++) sum[i] += $i }
   END {
     line("all", sum[2], sum[3], sum[4], sum[5], sum[6], sum[7], sum[8])
-    if (sum[2] < 10000) { print "these are too few edges"; bad = 1 }
+    if (sum[2] < least) { print "these are too few edges"; bad = 1 }
     if (share(sum[6], sum[5]) < 0.98) { print "edges that decide are missed"; bad = 1 }
     exit bad
   }' table || fail 'edges between streams are not those that there were'

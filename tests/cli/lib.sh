@@ -85,8 +85,8 @@ rarely() {
 need_python() { python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here (apt-get install python3)'; }
 need_traces() { have_traces >/dev/null || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
 
-# too_long FOLDER: whether a set of real traces is left to LUMOS_ALL=yes (tests/run.sh --all): two thirds of all bytes are in five of eighteen sets.
-too_long() { [ "$all_cases" != yes ] && (($(stat -c '+%s' "$1"/*.json*) > 1500000)); }
+# too_long FOLDER: whether a set of real traces is left to LUMOS_ALL=yes (tests/run.sh --all): a twentieth of all bytes is in eight of eighteen sets.
+too_long() { [ "$all_cases" != yes ] && (($(stat -c '+%s' "$1"/*.json*) > 500000)); }
 
 # each_job COMMAND [every]: COMMAND NAME TRACE... for the jobs of the real traces, with `every` the long ones, too; the sets that are several jobs
 # go file by file.

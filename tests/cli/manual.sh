@@ -91,17 +91,19 @@ lumos-sim place/job.graph -o place/job.sim
 cp -r place pristine
 
 run_example() {
-  local text status=0
+  local text rest status=0
   rm -rf here && cp -rl place here
-  (cd here && bash -eo pipefail "../$1" </dev/null >../output 2>../message) || status=$?
-  text=$(cat "$1")
-  [ $status -eq 0 ] || { fail "an example ($(basename "$1")) ends with $status: $(cat message)
+  (cd here && exec bash -eo pipefail "../$1" </dev/null >../output 2>../message) || status=$?
+  text=$(<"$1")
+  [ $status -eq 0 ] || { fail "an example (${1##*/}) ends with $status: $(cat message)
 $text"; return; }
-  for file in $(grep -oE -- '(-o|--output)[ =][^ |]+' "$1" | sed -E 's/^(-o|--output)[ =]//'); do
-    [ -s "here/$file" ] || fail "an example ($(basename "$1")) does not write $file:
+  rest=$text
+  while [[ $rest =~ (-o|--output)[\ =]([^\ |$'\n']+) ]]; do
+    rest=${rest#*"${BASH_REMATCH[0]}"}
+    [ -s "here/${BASH_REMATCH[2]}" ] || fail "an example (${1##*/}) does not write ${BASH_REMATCH[2]}:
 $text"
   done
-  [ -s output ] || [[ $text =~ (-o|--output)[\ =] ]] || fail "an example ($(basename "$1")) prints nothing:
+  [ -s output ] || [[ $text =~ (-o|--output)[\ =] ]] || fail "an example (${1##*/}) prints nothing:
 $text"
 }
 # A command that stands in --help and in the page, too, runs once.

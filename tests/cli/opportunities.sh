@@ -54,8 +54,9 @@ check_job() {
 check_job 'one rank' --layers 4 --hidden 768 --micro-batches 2
 [ ! -s groups ] || fail 'a job of one rank has groups'
 check_job 'a pipeline that the host holds up' --layers 4 --hidden 512 --seq 512 --vocab 8192 --pp 4 --steps 2
-check_job 'three ways' --layers 4 --hidden 768 --tp 2 --pp 2 --dp 2 --micro-batches 2 --record all
-[ -s groups ] || fail 'a job of eight ranks has no groups'
+rarely check_job 'three ways' --layers 4 --hidden 768 --tp 2 --pp 2 --dp 2 --micro-batches 2 --record all
+check_job 'two ways' --layers 2 --hidden 768 --tp 2 --dp 2 --micro-batches 2 --record all
+[ -s groups ] || fail 'a job of four ranks has no groups'
 
 # Work before the first step holds it up, too: here the device is still busy with what was launched before the recording.
 if have_traces; then

@@ -43,29 +43,26 @@ clocks() {
 noted() { only note sim | grep "\"code\":\"$1\"" | awk "$field"'{ sum += field("count") } END { print sum + 0 }'; }
 matched() { only collective sim | awk "$field"'{ print field("rule"), field("matched") }' | sort -u | paste -sd,; }
 
+# split NAME LEAST OPTION...: such a job's parts.
+split() {
+  emulate "${@:3}"
+  simulate "$1" emulated/rank*.json
+  splits "$1" "$2"
+}
+
 # --- Jobs of every kind ---
-emulate --layers 2 --hidden 1024 --tp 4 --sequence-parallel on --steps 2
-simulate 'tensor parallel' emulated/rank*.json
-splits 'tensor parallel' 32
+split 'tensor parallel' 32 --layers 2 --hidden 1024 --tp 4 --sequence-parallel on --steps 2
 check 'broadcasts are joined' [ "$(only collective sim | grep -c '"op":"broadcast"')" -gt 0 ]
 
-emulate --layers 4 --hidden 1024 --pp 4 --micro-batches 6 --steps 2
-simulate 'a pipeline' emulated/rank*.json
-splits 'a pipeline' 32
-
-emulate --layers 8 --hidden 512 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2
-simulate 'an interleaved pipeline' emulated/rank*.json
-splits 'an interleaved pipeline' 32
+split 'an interleaved pipeline' 32 --layers 8 --hidden 512 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2
 check 'kernels belong to several pairs' [ "$(matched)" = 'batched pair_order,pair pair_order,symmetric comms_id' ]
 
 # Kernels end with whichever of their transfers is last, so ends do not tell which belong together.
-emulate --layers 8 --hidden 1024 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
-simulate 'an interleaved pipeline of tensor-parallel ranks' emulated/rank*.json
-splits 'an interleaved pipeline of tensor-parallel ranks' 64
+rarely split 'an interleaved pipeline of tensor-parallel ranks' 64 --layers 8 --hidden 1024 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 \
+  --steps 2 --seed 202
 
-emulate --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2
-simulate 'three ways' emulated/rank*.json
-splits 'three ways' 64
+rarely split 'a pipeline' 32 --layers 4 --hidden 1024 --pp 4 --micro-batches 6 --steps 2
+split 'three ways' 64 --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2
 
 # --- Three ranks of eight ---
 simulate 'three of eight' emulated/rank[0-2].json
@@ -158,6 +155,7 @@ only rank sim | jq --slurpfile behind behind -e '.clock.device_offset + $behind[
   fail "a device's clock that is $(cat behind) ns off is moved by $(only rank sim | jq .clock.device_offset)"
 
 for seed in 1 2 3 4 5 6 7 8; do
+  [ $seed -le 4 ] || [ "$all_cases" = yes ] || continue
   case $((seed % 4)) in
     0) emulate --seed $seed --layers 2 --hidden 512 --tp 2 --pp 2 --dp 2 --micro-batches 2 --steps 2 ;;
     1) emulate --seed $seed --layers 2 --hidden 512 --dp 4 --node-size 2 --micro-batches 2 --steps 3 ;;
@@ -167,7 +165,7 @@ for seed in 1 2 3 4 5 6 7 8; do
   simulate "seed $seed" emulated/rank*.json
   clocks >>clocks
 done
-awk '{ outside += $2 > $3 } END { printf "%d of %d clocks are outside their error\n", outside, NR; exit !(NR >= 40 && outside <= NR / 20) }' clocks ||
+awk '{ outside += $2 > $3 } END { printf "%d of %d clocks are outside their error\n", outside, NR; exit !(NR >= 20 && outside <= NR / 20) }' clocks ||
   fail 'clocks are further off than they say'
-proved "waiting, bubble and transfer within a point of the step, and $(wc -l <clocks) clocks of 8 jobs within their error but for $(awk '$2 > $3' clocks | wc -l)"
+proved "waiting, bubble and transfer within a point of the step, and $(wc -l <clocks) clocks within their error but for $(awk '$2 > $3' clocks | wc -l)"
 finish

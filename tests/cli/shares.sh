@@ -30,6 +30,6 @@ hold changed
 jq '.rank_steps |= map(if .idle then .idle *= 2 else . end) | .job_steps |= map(if .idle then .idle *= 2 else . end)' document.json >broken.json
 ! "$python" "$here/shares.py" broken.json page.html >told 2>&1 || fail 'shares of other times are taken for right'
 grep -q 'idle' told || fail "it does not say which: $(head -c 300 told)"
-! have_traces || each_job recompute every
+! have_traces || each_job recompute
 proved "$shares shares of $jobs pages are their times over what they are of"
 finish

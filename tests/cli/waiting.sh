@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Where communication time goes, against the truth of emulated jobs of every schedule and way to spread a model: transfer, waiting and bubble of
-# every rank's step, and the bubble of every stage, are within a point of the step. LUMOS_DRAWN (4) of the jobs are drawn from
+# every rank's step, and the bubble of every stage, are within a point of the step. LUMOS_DRAWN (2) of the jobs are drawn from
 # LUMOS_WAITING_SEED, which is the same unless it is given.
 #
 # What stages send each other is split at an instant on another stage's clock, and stages share one or two collectives a step that tell how their
@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 
 seed=${LUMOS_WAITING_SEED:-8}
-drawn=${LUMOS_DRAWN:-4}
+drawn=${LUMOS_DRAWN:-2}
 printf 'LUMOS_WAITING_SEED=%s\n' "$seed"
 
 # The same by stage: of the mean time of the ranks of all stages.
@@ -84,15 +84,15 @@ theory() {
   [ "$(cat found)" = "$1 $2" ] || fail "the schedule is '$(cat found)', not '$1 $2'"
 }
 
-job --layers 2 --hidden 1024 --tp 4 --sequence-parallel on
-job --layers 4 --hidden 1024 --dp 4 --distributed-optimizer on
+rarely job --layers 2 --hidden 1024 --tp 4 --sequence-parallel on
+rarely job --layers 4 --hidden 1024 --dp 4 --distributed-optimizer on
 job --layers 8 --hidden 1024 --pp 4 --micro-batches 6
 theory 1f1b 0.333333 # 3 of 9
 job --layers 8 --hidden 1024 --pp 4 --schedule interleaved --vp 2 --micro-batches 8
 theory interleaved 0.157895 # 3 of 19
 job --layers 8 --hidden 1024 --pp 2 --dp 2 --schedule gpipe --micro-batches 4
 theory gpipe 0.2 # 1 of 5
-job --layers 8 --hidden 1024 --pp 4 --schedule zb-h1 --micro-batches 8
+rarely job --layers 8 --hidden 1024 --pp 4 --schedule zb-h1 --micro-batches 8
 job --layers 4 --hidden 2048 --tp 2 --pp 2 --dp 2 --micro-batches 4 --sequence-parallel on
 
 # --- Jobs by chance ---
@@ -116,6 +116,6 @@ draw() {
   job "${options[@]}" --seed $RANDOM
 }
 for ((i = 0; i < drawn; i++)); do draw; done
-[ "$jobs" -eq $((7 + drawn)) ] || fail "only $jobs jobs were compared"
+[ $((jobs + left_out)) -eq $((7 + drawn)) ] || fail "only $jobs jobs were compared"
 proved "$(wc -l <all) parts of the steps of $jobs jobs, $drawn of them drawn, are at worst $(awk '{ print $5 < 0 ? -$5 : $5 }' all | sort -g | tail -1) points of the step off, those of $clocks_alone jobs with the true clocks"
 finish
