@@ -957,7 +957,7 @@ checks['nothing else may run'] = async () => {
 async function judge(page, when) {
   const session = await page.context().newCDPSession(page);
   await session.send('Runtime.evaluate', {expression: axe}); /* the page's policy keeps scripts out */
-  const {violations} = await page.evaluate(() => window.axe.run());
+  const {violations} = await page.evaluate(() => window.axe.run({resultTypes: ['violations']}));
   for (const {impact, id, nodes} of violations) {
     assert.ok(impact !== 'serious' && impact !== 'critical', when + ': ' + id + ' (' + impact + '): ' + nodes.map((node) => node.html).slice(0, 3).join('\n'));
   }
@@ -997,7 +997,9 @@ for (const colorScheme of every ? ['light', 'dark'] : ['light']) {
       await press(page, '+');
       await press(page, 'Enter');
       await page.locator('.sort').first().click();
-      await judge(page, 'zoomed, with a pinned task and all folds open');
+      if (every) { /* which takes far longer */
+        await judge(page, 'zoomed, with a pinned task and all folds open');
+      }
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'the page itself scrolls sideways');
       await page.context().close();
     };

@@ -88,13 +88,12 @@ need_traces() { have_traces >/dev/null || skip "the real traces are not here (LU
 # too_long FOLDER: whether a set of real traces is left to LUMOS_ALL=yes (tests/run.sh --all): a twentieth of all bytes is in eight of eighteen sets.
 too_long() { [ "$all_cases" != yes ] && (($(stat -c '+%s' "$1"/*.json*) > 500000)); }
 
-# each_job COMMAND [every]: COMMAND NAME TRACE... for the jobs of the real traces, with `every` the long ones, too; the sets that are several jobs
-# go file by file.
+# each_job COMMAND: COMMAND NAME TRACE... for the jobs of the real traces, but for the long ones; the sets that are several jobs go file by file.
 each_job() {
   local folder set trace name left_out=
   for folder in "$traces"/*/; do
     set=${folder%/} set=${set##*/}
-    if [ "${2-}" != every ] && too_long "$folder"; then
+    if too_long "$folder"; then
       left_out+=" $set"
       continue
     fi

@@ -44,6 +44,6 @@ run() {
     "$(count dep)" "$(count collective)" "$(grep -cE '^{"type":"note".*"level":"(warning|error)"' sim)"
 }
 
-each_job run every
+each_job run
 proved "$jobs public traces and jobs end with a page, the same from the pipe and from one process, or with what to do; parts of steps add up to them"
 finish
