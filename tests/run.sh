@@ -43,7 +43,7 @@ sources() { find src include tests -name '*.[ch]' -print0 | sort -z; }
 
 gcc_build() { build build gcc; }
 # What holds no promise of tests/README.md alone: the emulated cluster's own scripts, and edges in real traces.
-cluster='emulator/(bubble|communication|files|inputs|links|mechanisms|options|order|recording|stacks)$|cli/edges-real$'
+cluster='emulator/(bubble|communication|files|inputs|left_out|links|mechanisms|options|order|recording|stacks)$|cli/edges-real$'
 gcc_tests() { run_tests build -E "^(bench/|$cluster)"; }
 benchmark() { gcc_build && run_tests build -R ^bench/; }
 check_format() { sources | xargs -0 -P "$jobs" -n 40 clang-format --dry-run -Werror; }

@@ -47,17 +47,19 @@ figures='
      step_spread: (sizes("step_spread") | mean)}'
 
 # The models that know less are for the table alone, which all cases have.
-models=lumos
-[ "${1-}${all_cases#no}" = '' ] || models='lumos dpro daydream'
+models=
+[ "${1-}${all_cases#no}" = '' ] || models='dpro daydream'
 
 # The metrics that those read.
 read='^\{"type":"metric","name":"(step_time|(host_)?replay_error|unexplained_lag|resource_wait|boundary|kept_wait|host_unknown|transplant_error|step_spread)"'
 
-# row NAME TRACE...: its figures to the file `rows`, one line of JSON
+# row NAME TRACE...: its figures to the file `rows`, one line of JSON; RANK in a name is that of the trace.
 row() {
   local name=$1 model
   shift
   streams "$@" || { fail "$name: no graph"; return; }
+  name=${name/RANK/$(only rank "$parsed" | awk "$field"'{ print field("rank"); exit }')}
+  grep -E "$read" "$simulated" >lumos
   for model in $models; do
     lumos-sim --opportunities off --model $model "$graphed" 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
   done
@@ -75,7 +77,7 @@ for folder in "$traces"/*/; do
   if [[ ${#files[@]} -gt 1 && ' hta-cuda-sync-A100 tracelens-qwen-H100-vs-MI300 ' != *" $set "* ]]; then
     row "$set all" "${files[@]}"
     for file in "${files[@]}"; do
-      row "$set rank $(lumos-parse "$file" 2>/dev/null | only rank | jq .rank)" "$file"
+      row "$set rank RANK" "$file"
     done
   elif [ ${#files[@]} -gt 1 ]; then
     for file in "${files[@]}"; do row "$set $(basename "$file" | sed 's/\.pt\.trace\.json\.gz$\|\.json\.gz$//' | cut -c1-40)" "$file"; done
