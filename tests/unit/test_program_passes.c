@@ -240,6 +240,25 @@ static void less_than_a_twentieth_is_no_pass(void **state) {
                 "FFFFFFFFFFF BBBBBBBBBBBBBBB FFF BBBBBBBBBBBBBBB OO");
 }
 
+/* Work back that goes on after a word of the program's own thread is for the same micro-batch: nothing ran forward and
+ * nothing was received in between. On a stage, what is received in between is another one's. */
+static void work_back_goes_on_after_an_interruption(void **state) {
+  (void)state;
+  struct hand hand;
+  char shown[MOST];
+  const char *interrupted = "enGGgnGGgGh<hGGgGGnaGgGGnae>nh<hGGgGGnaGgGGnae>enGGgnGGgGh<hGGgGGnaGgGGnae>oo";
+  recover(&hand, interrupted, NAMED, 0, 1);
+  show(&hand, interrupted, MICRO_BATCH, shown);
+  assert_string_equal(shown, "00000000000 000000000000000 00 000000000000000 11111111111 111111111111111 --");
+  assert_int_equal(hand.job->models.items[0].micro_batches, 2);
+  lumos_job_free(hand.job);
+  const char *received = "enGGgnGGgSenGGgnGGgSR<GGgGGnaGgGGnae>nR<GGgGGnaGgGGnae>oo";
+  recover(&hand, received, NAMED, 0, 2);
+  show(&hand, received, MICRO_BATCH, shown);
+  assert_string_equal(shown, "000000000011111111110 00000000000000 01 11111111111111 --");
+  lumos_job_free(hand.job);
+}
+
 /* They begin anew with every update. */
 static void micro_batches_take_turns(void **state) {
   (void)state;
@@ -488,6 +507,7 @@ int main(void) {
       cmocka_unit_test(a_thread_works_back_that_launches_eight_in_a_row),
       cmocka_unit_test(less_than_a_twentieth_is_no_pass),
       cmocka_unit_test(micro_batches_take_turns),
+      cmocka_unit_test(work_back_goes_on_after_an_interruption),
       cmocka_unit_test(zeroing_is_the_optimizers),
       cmocka_unit_test(gradients_in_buckets_are_of_no_layer),
       cmocka_unit_test(sums_of_every_layer_are_its_own),

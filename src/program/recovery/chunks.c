@@ -1,7 +1,7 @@
 /* Which micro-batch and which chunk of a stage's layers a pass is for, over all ranks.
  *
- * The n-th forward pass of a round is micro-batch n, and so is the n-th backward one, in every schedule that gives a
- * stage one chunk. With more, as interleaved schedules do, passes take turns: as many micro-batches as there are stages
+ * The n-th forward pass of a round is micro-batch n, and so is the n-th backward one, however often it is interrupted,
+ * in every schedule that gives a stage one chunk. With more, as interleaved schedules do, passes take turns: as many micro-batches as there are stages
  * go through one chunk, then through the next; backward from the last chunk on. How many chunks there are shows at the
  * ends of the pipeline: only the first chunk of the first stage begins with the embedding, only the last of the last
  * ends with the head.
@@ -104,6 +104,17 @@ static void number_pass(const struct lumos_recovery *recovery, struct lumos_pass
   }
 }
 
+/* Is it the rest of the pass back before it, which other work of the program's own thread has interrupted? Another
+ * micro-batch goes back after something was received for it, or after its own work forward. */
+static bool goes_on(const struct lumos_program *program, const struct lumos_pass *before,
+                    const struct lumos_pass *pass) {
+  bool back = before->phase == LUMOS_BACKWARD && pass->phase == LUMOS_BACKWARD;
+  for (uint32_t i = before->first + before->count; back && i < pass->first; i++) {
+    back = lumos_element_task(program, &program->elements.items[i])->kind != LUMOS_P2P;
+  }
+  return back;
+}
+
 static void number_passes(const struct lumos_recovery *recovery, struct lumos_program *program) {
   int32_t next[LUMOS_OTHER_PHASE + 1] = {0};
   const struct lumos_pass *before = NULL;
@@ -114,6 +125,7 @@ static void number_passes(const struct lumos_recovery *recovery, struct lumos_pr
         next[phase] = 0;
       }
     }
+    next[LUMOS_BACKWARD] -= before != NULL && next[LUMOS_BACKWARD] > 0 && goes_on(program, before, pass);
     before = pass;
     if (pass->phase == LUMOS_FORWARD || pass->phase == LUMOS_BACKWARD || pass->phase == LUMOS_WEIGHT) {
       number_pass(recovery, pass, next[pass->phase]++);
