@@ -16,7 +16,8 @@ PARTS = {'compute': 'exposed_compute', 'overlapped': 'overlapped', 'transfer': '
 IDLE = {'CPU-bound': 'idle_host', 'CPU blocked in synchronization': 'idle_sync', 'launch latency': 'idle_launch',
         'behind other GPU work': 'idle_dependency', 'unexplained': 'idle_unexplained'}
 LOSSES = {'Idle GPUs take': 'idle', 'Exposed communication takes': 'exposed_communication', 'Exposed copies take': 'exposed_copy',
-          'Waiting for other ranks takes': 'communication_wait', 'The pipeline bubble takes': 'pipeline_bubble'}
+          'Waiting for other ranks takes': 'communication_wait', 'The pipeline bubble takes': 'pipeline_bubble',
+          'What lies outside the recording takes': 'not_recorded'}
 
 document = json.load(open(sys.argv[1], encoding='utf-8'))
 page = open(sys.argv[2], encoding='utf-8').read()
@@ -254,7 +255,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
     (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),
-    (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?.*?(?:weighted by occupancy it is at least (?P<weighted>%s))?$'
+    (r'(?:GPUs are|The GPU is) busy, kernels that wait included, for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?.*?(?:weighted by occupancy it is at least (?P<weighted>%s))?$'
      % (SHARE, SHARE, SHARE), busy),
     (r'^Of the %s that step \d+ takes in the simulation, (?P<parts>.*?)(?:; %s is on .*)?$' % (TIME, SHARE), chain),
     (r'^Confidence: \w+\. The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?'
@@ -262,12 +263,12 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?' % (SHARE, SHARE), sure),
     (r'The model misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
     (r'predicts one step from another with an error of (?P<said>%s)' % SHARE, trust('transplant_error')),
-    (r'Outside the recording lies (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
-    (r'outside the recording for (?P<said>%s) of the step' % SHARE, trust('boundary')),
-    (r'Unexplained delays of GPU starts add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
-    (r'communication that makes up (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
+    (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
+    (r'work that was not recorded for (?P<said>%s) of the step' % SHARE, trust('boundary')),
+    (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
+    (r'^(?:Confidence: \w+\. )?Communication with ranks that were not recorded takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
     (r'Similar steps differ by (?P<said>%s)' % SHARE, trust('step_spread')),
-    (r'CPU gaps and calls without an explanation take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
+    (r'Gaps and unusually long calls on the CPU take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
     (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),
     (r'No launch was recorded for (?P<said>%s) of the GPU tasks' % SHARE,
      lambda text, match: compare(text, match['said'], 1 - document['trust']['launched_share'])),
@@ -291,7 +292,7 @@ def finding(text):
         if 'instead of ' + time in text:
             before = step_of['measured']
             compare(text, said, (step_of['simulated'] - before) / before)
-        elif 'would take ' + time in text or 'would take at least ' + time in text:
+        elif 'would take ' + time in text or re.search('would cut (?:a|the) step to ' + re.escape(time), text) or 'would take at least ' + time in text:
             base = step if 'at least ' + time in text else step_of['simulated']
             compare(text, said, (base - nanoseconds(time)) / base, time_error(time) / base)
         else:
@@ -360,7 +361,7 @@ for term, label, figure, evidence in re.findall(
     elif term == 'opportunity_half':
         sentence(evidence)
         said = re.search(r'\((%s)\)' % SHARE, evidence)
-        if (said.group(1) if said else '0\u00a0%') != figure.replace('up to ', ''):
+        if (said.group(1).lstrip('\u2212') if said else '0\u00a0%') != figure.replace('up to ', ''):
             fault(text, figure, said)
     elif term in ('coverage', 'joined'):
         compare(text, figure, document['trust'][{'coverage': 'launched_share', 'joined': 'joined_share'}[term]])

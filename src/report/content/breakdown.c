@@ -62,7 +62,7 @@ void report_put_breakdown_reading(const struct report_facts *facts, struct lumos
     lumos_text_put(
         out,
         " The job\xE2\x80\x99s step lasts from the earliest start to the latest end, so a rank\xE2\x80\x99s own can "
-        "be shorter.");
+        "be shorter; in the bar of all ranks what it lacks counts as idle or not recorded.");
   }
 }
 

@@ -220,7 +220,8 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
     return;
   }
   enum report_timeline other = MEASURED + SIMULATED - busy->spoken;
-  lumos_text_put(out, busy->ranks == 1 ? "The GPU is busy for " : "GPUs are busy for ");
+  lumos_text_put(out, busy->ranks == 1 ? "The GPU is busy, kernels that wait included, for "
+                                       : "GPUs are busy, kernels that wait included, for ");
   report_put_share(out, busy->mean.of[busy->spoken][BUSY_TIME]);
   lumos_text_put(out, " of the time on average");
   if (busy->both) {

@@ -14,6 +14,7 @@ static const struct loss losses[] = {
     {FIGURE_IDLE, "Idle GPUs take"},
     {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication takes"},
     {FIGURE_EXPOSED_COPY, "Exposed copies take"},
+    {FIGURE_NOT_RECORDED, "What lies outside the recording takes"},
 };
 
 /* Which has another cure than communication that takes long. */
@@ -63,9 +64,9 @@ void report_put_breakdown_finding(const struct report_facts *facts, struct lumos
   lumos_text_put(out, " of the step");
   if (least != most) {
     const struct lumos_rank *ranks = facts->job->ranks.items;
-    lumos_text_put(out, ": ");
+    lumos_text_put(out, ": from ");
     report_put_share(out, report_row_share(facts, least, timeline, loss->figure));
-    lumos_text_format(out, " on rank %d, ", ranks[least->rank].rank);
+    lumos_text_format(out, " on rank %d to ", ranks[least->rank].rank);
     report_put_share(out, report_row_share(facts, most, timeline, loss->figure));
     lumos_text_format(out, " on rank %d", ranks[most->rank].rank);
   }

@@ -813,7 +813,8 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
   }
   out->length -= any ? 2 : 0;
   if (!any && report_table_rows(waits) > 0) {
-    lumos_text_put(out, known ? "No rank is late by itself; the longest wait is " : "The longest wait is ");
+    lumos_text_put(out, known ? "No rank is late compared with similar ranks; the longest wait is "
+                              : "The longest wait is ");
     report_put_time(out, report_table_value(waits, 0, 2));
     lumos_text_put(out, " per step, of ");
     put_cell(waits, 0, out);

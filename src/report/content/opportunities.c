@@ -258,9 +258,9 @@ static void put_time_of(const struct report_opportunities *opportunities, const 
   }
 }
 
-void report_put_half_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
-                        struct lumos_text *out) {
-  lumos_text_put(out, "half of ");
+void report_put_halving_of(const struct report_opportunities *opportunities,
+                           const struct report_opportunity *opportunity, struct lumos_text *out) {
+  lumos_text_put(out, "halving ");
   put_time_of(opportunities, opportunity, out);
 }
 

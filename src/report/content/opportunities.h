@@ -43,9 +43,9 @@ bool report_opportunities_have_ranges(const struct report_opportunities *opportu
 /* "GEMM kernels", "communication of tensor group 0-3" */
 void report_put_opportunity(const struct report_opportunities *opportunities,
                             const struct report_opportunity *opportunity, struct lumos_text *out);
-/* "half of CPU time", "half of the time in GEMM kernels" */
-void report_put_half_of(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
-                        struct lumos_text *out);
+/* "halving CPU time", "halving the time in GEMM kernels" */
+void report_put_halving_of(const struct report_opportunities *opportunities,
+                           const struct report_opportunity *opportunity, struct lumos_text *out);
 
 /* "Halving CPU time cuts the step to 33.0 ms (-21.6 %)" */
 void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,

@@ -44,6 +44,12 @@ static struct diagnosis_blocked result_of(struct sums *sums, int64_t rank_steps)
   return blocked;
 }
 
+/* The op around a call that waits, or the call itself: a step's mark is around all of them. */
+static lumos_string_id op_around(const struct lumos_job *job, const struct lumos_task *task) {
+  bool op = task->span != LUMOS_NONE && job->spans.items[task->span].kind == LUMOS_SPAN_OP;
+  return op ? job->spans.items[task->span].name : task->name;
+}
+
 static void add_waits(const struct diagnosis_figures *figures, const struct lumos_lane *lane, int64_t weight,
                       struct sums *sums) {
   const struct lumos_job *job = figures->job;
@@ -51,8 +57,7 @@ static void add_waits(const struct diagnosis_figures *figures, const struct lumo
     const struct lumos_task *task = &job->tasks.items[t];
     uint8_t on = lumos_detail_of(job, task)->wait.on;
     if (on != 0 && diagnosis_counts_step(figures, task->step)) {
-      lumos_string_id op = task->span != LUMOS_NONE ? job->spans.items[task->span].name : task->name;
-      add(sums, op, report_product(task->dur, weight));
+      add(sums, op_around(job, task), report_product(task->dur, weight));
     }
   }
 }

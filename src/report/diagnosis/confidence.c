@@ -32,8 +32,13 @@ static bool blames_cpus(const struct lumos_diagnosis *diagnosis) {
   return cause == LUMOS_CAUSE_SLOW_CPU || cause == LUMOS_CAUSE_CPU_BOUND || cause == LUMOS_CAUSE_SYNCHRONIZATION;
 }
 
+/* Of two of one grade the one that is further over its limit; but what lies outside the recording is told as the time
+ * that is lost to it, which the page draws. */
 static bool is_worse(const struct rule *rule, enum lumos_confidence grade, const struct rule *than,
                      enum lumos_confidence other) {
+  if (rule->reason == LUMOS_LIMIT_BOUNDARY && than->reason == LUMOS_LIMIT_NOT_RECORDED && grade == other) {
+    return false;
+  }
   return grade != other ? grade < other : (__int128)rule->value * than->fair > (__int128)than->value * rule->fair;
 }
 
@@ -56,7 +61,8 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
       {LUMOS_LIMIT_UNSPLIT, report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000,
        250000},
       {LUMOS_LIMIT_VARIATION, size(facts->step_spread), 100000, 500000},
-      {LUMOS_LIMIT_CPU_UNKNOWN, report_trust(facts, FIGURE_HOST_UNKNOWN), 100000, 1000000},
+      {LUMOS_LIMIT_CPU_UNKNOWN, report_trust(facts, FIGURE_HOST_UNKNOWN), 100000,
+       blames_cpus(diagnosis) ? 500000 : 1000000},
       {LUMOS_LIMIT_PROFILER, blames_cpus(diagnosis) ? report_trust(facts, FIGURE_PROFILER_TIME) : LUMOS_ABSENT, 100000,
        500000},
       {LUMOS_LIMIT_UNLAUNCHED, unlaunched(figures->job), 250000, 500000},

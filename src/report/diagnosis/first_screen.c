@@ -60,6 +60,7 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   if (rows->count < 2 || least == LUMOS_ABSENT) {
     return;
   }
+  lumos_text_put(out, out->length > 0 ? "; " : "");
   report_put_counted(out, steps, facts->job_steps.count > 0 ? "step" : "rank-step");
   lumos_text_put(out, ", ");
   report_put_time(out, least);
@@ -122,19 +123,15 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   if (facts->edited) {
     report_put_time_beside(&figure, time, beside);
     report_put_step_range(facts, &evidence);
-    lumos_text_put(&evidence, beside != LUMOS_ABSENT ? "; " : "");
   } else {
     report_put_time(&figure, time);
   }
+  put_step_range(facts, timeline, &evidence);
   if (beside != LUMOS_ABSENT) {
+    lumos_text_put(&evidence, evidence.length > 0 ? "; " : "");
     lumos_text_put(&evidence, timeline == MEASURED ? "simulated " : "measured before the change ");
     report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
   }
-  size_t before = evidence.length;
-  lumos_text_put(&evidence, before > 0 ? "; " : "");
-  size_t separated = evidence.length;
-  put_step_range(facts, timeline, &evidence);
-  evidence.length = evidence.length == separated ? before : evidence.length;
   const char *label = timeline == MEASURED ? "Step time, measured"
                       : facts->edited      ? "Step time, predicted"
                                            : "Step time, simulated";
@@ -182,7 +179,7 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   } else if (has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
   } else if (has_note(content->job, "sim.flops_unknown")) {
-    lumos_text_put(&evidence, "record with record_shapes=True");
+    lumos_text_put(&evidence, "unknown without shapes: record with record_shapes=True");
   } else {
     lumos_text_put(&evidence, "no matrix products or attention were recorded");
   }
@@ -197,10 +194,14 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
   struct diagnosis_gain gain = diagnosis_cure(story);
   gain = gain.share == LUMOS_ABSENT ? diagnosis_best_work(story) : gain;
   if (gain.share != LUMOS_ABSENT) {
-    lumos_text_put(&figure, gain.at_most ? "up to \xE2\x88\x92" : "\xE2\x88\x92");
+    lumos_text_put(&figure, gain.at_most ? "up to " : "");
     report_put_share(&figure, gain.share);
     diagnosis_put_gain(story, &gain, &evidence);
     diagnosis_put_less(story, &gain, &evidence);
+    int64_t spread = story->facts->step_spread;
+    if (spread != LUMOS_ABSENT && llabs(spread) > gain.share) {
+      lumos_text_put(&evidence, "; similar steps differ by more");
+    }
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;
   } else if (diagnosis_predicts(story->diagnosis)) {

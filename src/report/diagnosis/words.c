@@ -108,6 +108,8 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
 
 /* ---- Findings ---- */
 
+static bool is_doubtful(const struct diagnosis_story *story) { return story->diagnosis->confidence == LUMOS_POOR; }
+
 /* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait" */
 static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
                      struct lumos_text *out) {
@@ -115,10 +117,10 @@ static void put_late(const struct diagnosis_story *story, const struct lumos_fin
   if (several) {
     lumos_text_format(out, "the %ss of ", whose);
     put_ranks(story, finding, out);
-    lumos_text_put(out, " are up to ");
+    lumos_text_put(out, is_doubtful(story) ? " seem up to " : " are up to ");
   } else {
     put_ranks(story, finding, out);
-    lumos_text_format(out, "\xE2\x80\x99s %s is ", whose);
+    lumos_text_format(out, "\xE2\x80\x99s %s %s ", whose, is_doubtful(story) ? "seems" : "is");
   }
   report_put_time(out, finding->time);
   lumos_text_put(out, " late (");
@@ -129,14 +131,16 @@ static void put_late(const struct diagnosis_story *story, const struct lumos_fin
 
 static void put_imbalance(const struct diagnosis_story *story, const struct lumos_finding *finding,
                           struct lumos_text *out) {
-  lumos_text_format(out, "stage %d computes for ", finding->stage);
+  lumos_text_format(out, "stage %d (", finding->stage);
+  put_ranks(story, finding, out);
+  lumos_text_put(out, ") computes ");
   put_ratio(finding->ratio, out);
   lumos_text_put(out, " as long as the other stages");
   if (finding->part != 0) {
     bool layers = finding->part == LUMOS_PART_LAYER;
     lumos_text_format(out, ", because it holds %s,",
                       layers                                  ? "more layers"
-                      : finding->part == LUMOS_PART_HEAD      ? "the head"
+                      : finding->part == LUMOS_PART_HEAD      ? "the output head"
                       : finding->part == LUMOS_PART_EMBEDDING ? "the embedding"
                                                               : "more of the optimizer");
   }
@@ -153,19 +157,40 @@ static void put_link(const struct diagnosis_story *story, const struct lumos_fin
   put_cost(story, finding->time, out);
 }
 
-/* The subject of a plain finding; its cost follows. */
-static const char *const subjects[LUMOS_CAUSES] = {
-    [LUMOS_CAUSE_BUBBLE] = "the pipeline bubble costs ",
-    [LUMOS_CAUSE_WAITING] = "ranks wait for each other by turns for ",
-    [LUMOS_CAUSE_COMMUNICATION] = "exposed communication takes ",
-    [LUMOS_CAUSE_CPU_BOUND] = "the GPUs wait for the CPUs to launch work for ",
-    [LUMOS_CAUSE_SYNCHRONIZATION] = "the GPUs run dry after CPU synchronizations for ",
-    [LUMOS_CAUSE_DATA_LOADER] = "the GPUs wait for the data loader for ",
-    [LUMOS_CAUSE_COPIES] = "exposed copies take ",
-    [LUMOS_CAUSE_IDLE] = "the GPUs are idle for ",
-    [LUMOS_CAUSE_NOT_RECORDED] = "the recording does not show what the GPUs wait for during ",
-    [LUMOS_CAUSE_UNSPLIT] = "communication with ranks that were not recorded takes ",
+/* The subject of a plain finding, of several GPUs and of one; its cost follows. */
+static const struct {
+  const char *several, *one; /* NULL: the same */
+} subjects[LUMOS_CAUSES] = {
+    [LUMOS_CAUSE_COMPUTE] = {"the GPUs compute for ", "the GPU computes for "},
+    [LUMOS_CAUSE_BUBBLE] = {"the pipeline bubble costs ", NULL},
+    [LUMOS_CAUSE_WAITING] = {"ranks wait for each other by turns for ", NULL},
+    [LUMOS_CAUSE_COMMUNICATION] = {"exposed communication takes ", NULL},
+    [LUMOS_CAUSE_CPU_BOUND] = {"the GPUs wait for the CPUs to launch work for ",
+                               "the GPU waits for the CPU to launch work for "},
+    [LUMOS_CAUSE_SYNCHRONIZATION] = {"the GPUs have no work after CPU synchronizations for ",
+                                     "the GPU has no work after CPU synchronizations for "},
+    [LUMOS_CAUSE_DATA_LOADER] = {"the GPUs wait for the data loader for ", "the GPU waits for the data loader for "},
+    [LUMOS_CAUSE_COPIES] = {"exposed copies take ", NULL},
+    [LUMOS_CAUSE_IDLE] = {"the GPUs are idle for ", "the GPU is idle for "},
+    [LUMOS_CAUSE_NOT_RECORDED] = {"the recording does not show what the GPUs wait for during ",
+                                  "the recording does not show what the GPU waits for during "},
+    [LUMOS_CAUSE_UNSPLIT] = {"communication with ranks that were not recorded takes ", NULL},
 };
+
+static const char *subject_of(const struct diagnosis_story *story, enum lumos_cause cause) {
+  bool one = lumos_job_weight(story->job) == 1 && subjects[cause].one != NULL;
+  return one ? subjects[cause].one : subjects[cause].several;
+}
+
+/* What unequal stages add to the bubble is a finding of its own. */
+static void put_rest_of_bubble(const struct diagnosis_story *story, struct lumos_text *out) {
+  for (size_t i = 0; i < story->diagnosis->count; i++) {
+    if (story->diagnosis->findings[i].cause == LUMOS_CAUSE_IMBALANCE) {
+      lumos_text_put(out, " beside what unequal stages cost");
+      return;
+    }
+  }
+}
 
 void diagnosis_put_finding(const struct diagnosis_story *story, const struct lumos_finding *finding,
                            struct lumos_text *out) {
@@ -185,17 +210,16 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
     case LUMOS_CAUSE_SLOW_LINK:
       put_link(story, finding, out);
       return;
-    case LUMOS_CAUSE_COMPUTE:
-      lumos_text_put(out, "the GPUs compute for ");
-      put_cost(story, finding->time, out);
-      return;
     default:
       if (finding->cause == LUMOS_CAUSE_DATA_LOADER && finding->rank_count > 0) {
         put_late(story, finding, "data loader", out);
         return;
       }
-      lumos_text_put(out, subjects[finding->cause]);
+      lumos_text_put(out, subject_of(story, finding->cause));
       put_cost(story, finding->time, out);
+      if (finding->cause == LUMOS_CAUSE_BUBBLE) {
+        put_rest_of_bubble(story, out);
+      }
   }
 }
 
@@ -225,9 +249,12 @@ static void put_step(const struct diagnosis_story *story, struct lumos_text *out
 /* Of what is not recorded nothing can be said, so that the reader must know where it is much. */
 static void put_not_recorded(const struct diagnosis_story *story, const struct lumos_finding *first,
                              struct lumos_text *out) {
-  if (first->cause != LUMOS_CAUSE_NOT_RECORDED && story->diagnosis->limit == LUMOS_LIMIT_NOT_RECORDED) {
+  const struct report_facts *facts = story->facts;
+  enum report_timeline timeline = report_facts_spoken(facts);
+  int64_t share = report_row_share(facts, report_facts_whole(facts, timeline), timeline, FIGURE_NOT_RECORDED);
+  if (first->cause != LUMOS_CAUSE_NOT_RECORDED && share >= LARGE_SHARE) {
     lumos_text_put(out, "; ");
-    report_put_share(out, story->diagnosis->limit_share);
+    report_put_share(out, share);
     lumos_text_put(out, " of the step lies outside the recording");
   }
 }
@@ -293,7 +320,7 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   if (finding->before_op) {
     lumos_text_format(out, "Look at what rank %d does before ", rank);
     put_name(story, finding->op, out);
-    lumos_text_put(out, ", outside any op: ");
+    lumos_text_put(out, ", where no op was recorded (with_stack=True would show more): ");
   } else {
     lumos_text_put(out, "Look at ");
     put_name(story, finding->op, out);
@@ -301,7 +328,7 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   }
   lumos_text_put(out, "it spends ");
   report_put_time(out, finding->op_time);
-  lumos_text_put(out, " more there in a step than similar ranks");
+  lumos_text_put(out, " more there than similar ranks in each step");
 }
 
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
@@ -345,6 +372,8 @@ static const struct {
     [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", NULL},
     [LUMOS_CAUSE_IMBALANCE] = {"with equal stages", NULL},
     [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", NULL},
+    [LUMOS_CAUSE_BUBBLE] = {"without that bubble", NULL},
+    [LUMOS_CAUSE_WAITING] = {"without that waiting", NULL},
     [LUMOS_CAUSE_COMMUNICATION] = {NULL, "communication"},
     [LUMOS_CAUSE_CPU_BOUND] = {NULL, "host"},
     [LUMOS_CAUSE_COPIES] = {NULL, "copy"},
@@ -401,10 +430,11 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   if (cures[gain->cause].condition != NULL) {
     lumos_text_put(out, cures[gain->cause].condition);
   } else {
-    lumos_text_put(out, "with ");
-    report_put_half_of(story->opportunities, gain->opportunity, out);
+    report_put_halving_of(story->opportunities, gain->opportunity, out);
   }
-  lumos_text_put(out, story->facts->job_all.steps > 1 ? " a step would take " : " it would take ");
+  bool halves = cures[gain->cause].condition == NULL, several = story->facts->job_all.steps > 1;
+  lumos_text_put(out, halves ? (several ? " would cut a step to " : " would cut the step to ")
+                             : (several ? " a step would take " : " it would take "));
   lumos_text_put(out, gain->at_most ? "at least " : "");
   report_put_time_beside(out, gain->time, step);
   lumos_text_put(out, " (\xE2\x88\x92");
@@ -431,15 +461,20 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
                 finding->cause == LUMOS_CAUSE_UNRECORDED_RANK;
     if (late && finding->rank_count > 0 && (i == 0 || has_culprit(finding))) {
       lumos_text_put(
-          out, " A late rank\xE2\x80\x99s delay is its own; other costs are means over ranks, so they may add up to "
-               "more than the step.");
+          out,
+          " The delay in the headline is the late rank\xE2\x80\x99s alone; the first bar is the mean of all ranks.");
       return;
     }
   }
 }
 
 void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
-  if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE) {
+  const struct report_opportunity *best = report_best_opportunity(story->opportunities);
+  if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_COMPUTE) {
+    lumos_text_put(out, best != NULL && diagnosis_predicts(story->diagnosis)
+                            ? report_opportunity_action(story->opportunities, best)
+                            : "");
+  } else if (story->diagnosis->count > 0) {
     put_action(story, &story->diagnosis->findings[0], out);
     lumos_text_char(out, '.');
   }
@@ -480,12 +515,12 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_REBUILD] = "Rebuilt in its recorded configuration, the job misses its measured step by ",
       [LUMOS_LIMIT_REPLAY] = "The model misses the measured step by ",
       [LUMOS_LIMIT_CROSS_STEP] = "The model predicts one step from another with an error of ",
-      [LUMOS_LIMIT_NOT_RECORDED] = "Outside the recording lies ",
-      [LUMOS_LIMIT_BOUNDARY] = "GPU starts wait for work outside the recording for ",
-      [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of GPU starts add up to ",
-      [LUMOS_LIMIT_UNSPLIT] = "Ranks without a trace take part in communication that makes up ",
+      [LUMOS_LIMIT_NOT_RECORDED] = "The recording does not show what GPUs wait for during ",
+      [LUMOS_LIMIT_BOUNDARY] = "Kernels wait for work that was not recorded for ",
+      [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of kernels add up to ",
+      [LUMOS_LIMIT_UNSPLIT] = "Communication with ranks that were not recorded takes ",
       [LUMOS_LIMIT_VARIATION] = "Similar steps differ by ",
-      [LUMOS_LIMIT_CPU_UNKNOWN] = "CPU gaps and calls without an explanation take ",
+      [LUMOS_LIMIT_CPU_UNKNOWN] = "Gaps and unusually long calls on the CPU take ",
       [LUMOS_LIMIT_PROFILER] = "The profiler itself takes up to ",
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
   };
@@ -505,12 +540,11 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
   }
   lumos_text_put(out, before[limit]);
   if (story->diagnosis->limit_share != LUMOS_ABSENT) {
-    report_put_fine_share(out, story->diagnosis->limit_share);
-    lumos_text_put(out, limit == LUMOS_LIMIT_UNLAUNCHED ? " of the GPU tasks"
-                        : limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP ||
-                                limit == LUMOS_LIMIT_REBUILD || limit == LUMOS_LIMIT_VARIATION
-                            ? ""
-                            : " of the step");
+    bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
+    (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
+    lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION ? ""
+                        : limit == LUMOS_LIMIT_UNLAUNCHED       ? " of the GPU tasks"
+                                                                : " of the step");
   }
   lumos_text_char(out, '.');
 }

@@ -273,7 +273,7 @@ static void put_help_finding(const struct page *page, struct lumos_text *out) {
   struct diagnosis_story story = report_story(page->content);
   struct diagnosis_gain cure = diagnosis_cure(&story);
   if (!diagnosis_predicts(story.diagnosis)) {
-    lumos_text_put(out, "No gain is predicted");
+    lumos_text_put(out, "Gains cannot be predicted");
   } else if (cure.share != LUMOS_ABSENT) {
     diagnosis_put_gain(&story, &cure, out);
   } else {
