@@ -1,17 +1,18 @@
 /* Reading tables of GPUs: the library's own, and a user's before it. */
 #include "cost/hardware.h"
 
-#include "base/input.h"
 #include "base/nearest.h"
+#include "base/object.h"
 #include "cost/hardware_table.h"
-#include <cjson/cJSON.h>
 #include <fnmatch.h>
 #include <lumos/memory.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { FILE_LIMIT = 1 << 20 /* bytes */, MOST_PATTERNS = 64 };
+enum { MOST_PATTERNS = 64 };
+static const char EXAMPLE[] =
+    "{\"devices\": [{\"name\": \"NVIDIA X1\", \"peaks\": {\"bf16\": 989}, \"memory_bandwidth\": 3350}]}";
 
 struct lumos_hardware {
   struct lumos_arena *arena;
@@ -142,35 +143,36 @@ static bool read_device(struct lumos_hardware *hardware, const char *path, const
   return true;
 }
 
-static bool read_table(struct lumos_hardware *hardware, const char *path, const char *text, struct lumos_error *error) {
-  cJSON *document = cJSON_ParseWithOpts(text, NULL, true);
-  const cJSON *devices = cJSON_IsObject(document) ? cJSON_GetObjectItemCaseSensitive(document, "devices") : NULL;
-  bool good = (devices != NULL && cJSON_IsArray(devices)) ||
-              lumos_fail(error,
-                         "%s: is not a table of GPUs; write one such as {\"devices\": [{\"name\": \"NVIDIA X1\", "
-                         "\"peaks\": {\"bf16\": 989}, \"memory_bandwidth\": 3350}]}",
-                         path);
+static bool read_table(struct lumos_hardware *hardware, const char *path, const cJSON *document,
+                       struct lumos_error *error) {
+  const cJSON *devices = cJSON_GetObjectItemCaseSensitive(document, "devices");
+  bool good =
+      cJSON_IsArray(devices) || lumos_fail(error, "%s: is not a table of GPUs; write one such as %s", path, EXAMPLE);
   for (const cJSON *device = good && devices != NULL ? devices->child : NULL; good && device != NULL;
        device = device->next) {
     good = read_device(hardware, path, device, error);
   }
-  cJSON_Delete(document);
   return good;
 }
 
 static bool read_file(struct lumos_hardware *hardware, const char *path, struct lumos_error *error) {
-  size_t length = 0;
-  char *text = lumos_input_slurp(path, FILE_LIMIT, &length, error);
-  bool good = text != NULL && read_table(hardware, path, text, error);
-  free(text);
+  cJSON *document = lumos_object_read(path, "a table of GPUs", EXAMPLE, error);
+  bool good = document != NULL && read_table(hardware, path, document, error);
+  cJSON_Delete(document);
+  return good;
+}
+
+static bool read_own(struct lumos_hardware *hardware, struct lumos_error *error) {
+  cJSON *document = cJSON_Parse(lumos_hardware_table);
+  bool good = read_table(hardware, "the library's own table", document, error);
+  cJSON_Delete(document);
   return good;
 }
 
 struct lumos_hardware *lumos_hardware_read(const char *path, struct lumos_error *error) {
   struct lumos_hardware *hardware = lumos_allocate_zeroed(1, sizeof *hardware);
   hardware->arena = lumos_arena_new();
-  if ((path != NULL && !read_file(hardware, path, error)) ||
-      !read_table(hardware, "the library's own table", lumos_hardware_table, error)) {
+  if ((path != NULL && !read_file(hardware, path, error)) || !read_own(hardware, error)) {
     lumos_hardware_free(hardware);
     return NULL;
   }

@@ -1,13 +1,11 @@
 #include "cost/network.h"
 
-#include "base/input.h"
-#include <cjson/cJSON.h>
+#include "base/object.h"
 #include <lumos/job.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { FILE_LIMIT = 1 << 20 /* bytes */, MOST_GPUS = 1 << 20 /* in a node */ };
+enum { MOST_GPUS = 1 << 20 /* in a node */ };
 
 /* A bandwidth of none is none, a latency of none is good. Beyond a million it is an error in typing or of a unit. */
 static bool read_number(const char *path, const char *link, const cJSON *member, bool latency, double *number,
@@ -67,22 +65,13 @@ static bool read_member(const char *path, const cJSON *member, struct lumos_netw
 
 bool lumos_network_read(const char *path, struct lumos_network *network, struct lumos_error *error) {
   static const struct lumos_link absent = {-1, -1, -1, -1};
-  size_t length = 0;
   *network = (struct lumos_network){LUMOS_ABSENT_INT, absent, absent};
-  char *text = lumos_input_slurp(path, FILE_LIMIT, &length, error);
-  if (text == NULL) {
-    return false;
-  }
-  cJSON *document = cJSON_ParseWithOpts(text, NULL, true);
-  bool good = cJSON_IsObject(document) ||
-              lumos_fail(error,
-                         "%s: is not a network; write one such as {\"node_size\": 8, \"inter\": {\"bandwidth_gbps\": "
-                         "50, \"latency_us\": 5}}",
-                         path);
+  cJSON *document = lumos_object_read(
+      path, "a network", "{\"node_size\": 8, \"inter\": {\"bandwidth_gbps\": 50, \"latency_us\": 5}}", error);
+  bool good = document != NULL;
   for (const cJSON *member = good ? document->child : NULL; good && member != NULL; member = member->next) {
     good = read_member(path, member, network, error);
   }
   cJSON_Delete(document);
-  free(text);
   return good;
 }

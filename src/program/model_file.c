@@ -1,14 +1,10 @@
 /* A model description that a user gives, because shapes were not recorded or the user knows better. */
 #include <lumos/program.h>
 
-#include "base/input.h"
+#include "base/object.h"
 #include "base/text.h"
-#include <cjson/cJSON.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { FILE_LIMIT = 1 << 20 }; /* bytes */
 
 struct field {
   const char *name;
@@ -63,20 +59,13 @@ static bool read_member(const char *path, const cJSON *member, struct lumos_mode
 }
 
 bool lumos_program_model_read(const char *path, struct lumos_model_description *model, struct lumos_error *error) {
-  size_t length = 0;
-  char *text = lumos_input_slurp(path, FILE_LIMIT, &length, error);
-  if (text == NULL) {
-    return false;
-  }
+  cJSON *document = lumos_object_read(path, "a JSON object", "{\"hidden\":4096,\"heads\":32}", error);
+  bool good = document != NULL;
   *model = lumos_model_description_empty;
-  cJSON *document = cJSON_ParseWithOpts(text, NULL, true);
-  bool good = cJSON_IsObject(document) ||
-              lumos_fail(error, "%s: is not a JSON object; write one such as {\"hidden\":4096,\"heads\":32}", path);
   for (const cJSON *member = good ? document->child : NULL; good && member != NULL; member = member->next) {
     good = read_member(path, member, model, error);
   }
   cJSON_Delete(document);
-  free(text);
   return good;
 }
 
