@@ -111,6 +111,8 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST
  * these ids (model_error.c), for the ranges of what is then predicted. O((tasks + deps) log tasks). */
 #define LUMOS_ERROR_REPLAY "replay"
 #define LUMOS_ERROR_STEPS "steps"
+/* Of a captured job: how much of what overlaps may not any more, noted by the change. */
+#define LUMOS_ERROR_GRAPHS "graphs"
 void lumos_note_model_errors(struct lumos_job *job);
 
 struct lumos_simulation {

@@ -10,4 +10,12 @@ static inline uint64_t lumos_hash_mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29U;
 }
 
+static inline uint64_t lumos_hash_text(const char *text) {
+  uint64_t hash = 0;
+  for (; *text != '\0'; text++) {
+    hash = lumos_hash_mix(hash, (unsigned char)*text);
+  }
+  return hash;
+}
+
 #endif

@@ -128,8 +128,8 @@ static void miss(struct misses *misses, double error) {
 }
 
 /* What all misses have in common is their mean, as far as so few tell it; the rest averages out. */
+enum { FEW = 3 };
 static struct lumos_duration errors_of(const struct misses *misses, struct lumos_duration assumed) {
-  enum { FEW = 3 };
   if (misses->count < FEW) {
     return assumed;
   }
@@ -141,7 +141,7 @@ static struct lumos_duration errors_of(const struct misses *misses, struct lumos
 void lumos_calibration_judge(struct lumos_calibration *calibration,
                              const struct lumos_duration assumed[LUMOS_DURATION_SOURCES]) {
   struct misses misses[LUMOS_DURATION_SOURCES] = {{0, 0, 0}};
-  double spread = 0;
+  double spread = 0, squares = 0, time = 0;
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     struct lumos_measured_shape shape = calibration->shapes.items[i];
     struct lumos_duration found = predict(calibration, shape, true, false);
@@ -149,6 +149,10 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
     calibration->shapes.items[i].left_out_source = found.source;
     miss(&misses[found.source], log(found.ns / shape.measured));
     miss(&misses[LUMOS_OF_CONSTANTS], log(shape.model / shape.measured));
+    double error = log(found.ns / shape.measured),
+           of = found.source < LUMOS_OF_CONSTANTS ? shape.count * shape.measured : 0;
+    squares += of * error * error;
+    time += of;
     if (found.source == LUMOS_OF_FAMILY) { /* what it would be if its family had not been measured */
       found = predict(calibration, shape, true, true);
       miss(&misses[LUMOS_OF_MODEL], log(found.ns / shape.measured));
@@ -158,6 +162,8 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
   for (int source = LUMOS_OF_FAMILY; source < LUMOS_DURATION_SOURCES; source++) {
     calibration->errors[source] = errors_of(&misses[source], assumed[source]);
   }
+  bool enough = misses[LUMOS_OF_FAMILY].count + misses[LUMOS_OF_MODEL].count >= FEW;
+  calibration->off = enough && time > 0 ? sqrt(squares / time) : assumed[LUMOS_OF_MODEL].own;
   calibration->errors[LUMOS_OF_SHAPE] = assumed[LUMOS_OF_SHAPE];
   if (calibration->shapes.count > 0) {
     calibration->errors[LUMOS_OF_SHAPE].own = sqrt(spread / (double)calibration->shapes.count);

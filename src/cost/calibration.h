@@ -25,6 +25,7 @@ struct lumos_measured_shape {
 struct lumos_calibration {
   LUMOS_VECTOR(struct lumos_measured_shape) shapes;     /* filled by the caller, then lumos_calibration_judge */
   struct lumos_duration errors[LUMOS_DURATION_SOURCES]; /* by source; without ns */
+  double off; /* of shapes that are left out, root mean square by their time */
 };
 
 /* A shape that the model gives `model` ns (of shape, family, class and model). O(shapes). */

@@ -4,39 +4,47 @@
  * Sources of error, each as one standard deviation. They are taken to be independent, and add up as squares:
  *
  *   common errors   of durations that a model gave (common_error records). The job runs again with all of one error's
- *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma, and again divided by it. How much later
- *                   or earlier a figure comes out is its error on that side; a side on which nothing moves has none.
- *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of each
- *                   other: DRAWS runs, each with every one of them drawn anew, from a generator that depends on nothing but the draw and
- *                   the place. By side, the root mean square of how far these runs lie from the prediction. Where ranks wait for the
+ *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma, and again divided
+ *                   by it. How much later or earlier a figure comes out is its error on that side; a side on which
+ *                   nothing moves has none.
+ *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of
+ *                   each other, but that kernels of one name are off together where a model gave their durations:
+ *                   DRAWS runs, each with every one of them drawn anew, by nothing but the draw and the place. By side,
+ *                   the root mean square of how far these runs lie from the prediction. Where ranks wait for the
  *                   slowest all of them may be later.
- *   replay, steps   what the replay of the recording is off by, and how far the means of two recordings of so many steps lie
- *                   apart (model_error.c): shares of the step.
+ *   replay, steps   what the replay of the recording is off by, as far as the change moves what it carries over; and how
+ *                   far the means of two recordings of so many steps lie apart (model_error.c): shares of the step.
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
  *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
- *                   share its SMs and memory, clocks follow the load, the profiler's cost varies. It grows with the part of the step
- *                   that is spent otherwise than it was measured: CHANGE_SHARE of that time, and OVERLAP_SHARE of what the
- *                   overlap of compute and communication grows or shrinks by.
+ *                   share its SMs and memory, clocks follow the load. It grows with the part of the step that is spent
+ *                   otherwise than it was measured: CHANGE_SHARE of that time, and BESIDE_SHARE of what the overlap of
+ *                   compute and communication grows or shrinks by. CUDA graphs may end overlap, which makes steps
+ *                   longer only.
+ *
+ * The time of kernels, and of a kind of them, has the errors of its tasks' durations, and those of steps.
  *
  * half width = 1.645 sqrt(sum of squares), by side: a normal distribution has 90 % within. Errors of the step as a whole may
  * lie in any one of its parts: a part has them all, in nanoseconds. No time is below 0.
  */
 #include "sim/ranges.h"
 
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "sim/clock.h"
+#include "sim/rollup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double WITHIN_90 = 1.645; /* standard deviations */
-/* Chosen: three quarters of 156 changes of emulated jobs (perturbed.sh, removed.sh, with other chances than ranges.sh
- * has) are off by less than 3 % of the time that moved. */
-static const double CHANGE_SHARE = 0.03;
+/* Chosen, by how far changes of emulated jobs are off (tests/cli/ranges.sh, one list of chances): a hundredth or two of
+ * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved; and a
+ * thousandth that any change moves, three where tasks come from other places of the recording. */
+static const double CHANGE_SHARE = 0.015, CARRIED_SHARE = 2, LEAST_SHARE = 0.001, LEAST_REBUILT = 0.003;
 /* Kernels beside communication are published to take 13 to 38 % longer than alone (Echo, vTrain, Daydream). Lumos keeps
  * how long each took beside what it ran beside. */
-static const double OVERLAP_SHARE = 0.2;
+static const double BESIDE_SHARE = 0.35;
 enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 };
 
 /* ---- the job with durations of one common error longer, or shorter ---- */
@@ -86,8 +94,16 @@ static void find_uses(const struct lumos_job *job, uint8_t *threads, uint8_t *st
 struct drawn {
   struct lumos_variant variant;
   const struct lumos_job *job;
+  const uint64_t *names; /* by string: hashes, for what number a string has depends on what was read before it */
   uint64_t draw;
 };
+
+/* Where a model gave the durations, kernels of one name are off together: by how much is what the model does not know of
+ * that kernel. Else each task varies by itself. */
+static uint64_t place_of(const struct drawn *drawn, uint32_t task) {
+  const struct lumos_task *of = &drawn->job->tasks.items[task];
+  return of->dur_source == LUMOS_MODELLED ? drawn->names[of->name] : task;
+}
 
 /* SplitMix64 (Steele, Lea, Flood 2014): a hash of a counter, so that a number depends on its place alone. */
 static uint64_t hash(uint64_t x) {
@@ -97,24 +113,27 @@ static uint64_t hash(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/* A normal number, from two uniform ones (Box and Muller 1958). */
-static double normal(uint64_t draw, uint64_t place) {
-  static const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
-  uint64_t first = hash(hash(draw) ^ place), second = hash(first);
-  double radius = sqrt(-2 * log(((double)(first >> 11) + 1) * unit));
-  return radius * cos(2 * M_PI * ((double)(second >> 11) * unit));
+/* Where a task, kernel or transfer lies, in standard deviations. Draws come in pairs of opposite numbers, so that both
+ * sides of the prediction have as many; and over all draws each place has each of the sizes once: the middles of equal
+ * parts of a normal distribution, scaled so that the mean of their squares is 1. */
+static double number_of(const struct drawn *drawn, uint64_t place) {
+  static const double sizes[DRAWS / 2] = {0.1705, 0.5298, 0.9617, 1.6630};
+  uint64_t pair = drawn->draw / 2, chance = hash(hash(pair) ^ place);
+  double size = sizes[(hash(place) + pair) % (DRAWS / 2)];
+  return ((chance >> 32 & 1) != 0) == (drawn->draw % 2 != 0) ? size : -size;
 }
 
-static int64_t drawn_time(int64_t time, double sigma, double number) {
-  double changed = (double)time + sigma * number;
+static int64_t drawn_time(int64_t time, double changed) {
   return changed <= 0 ? 0 : changed < (double)LUMOS_TIME_LIMIT ? llround(changed) : time;
 }
 
+/* Errors of durations are of their logarithms: twice as long is as far off as half as long. */
 static struct lumos_times drawn_times(void *context, uint32_t task, struct lumos_times own) {
   const struct drawn *drawn = context;
   struct lumos_decimal error = lumos_detail_of(drawn->job, &drawn->job->tasks.items[task])->dur_error;
   if (error.units != LUMOS_ABSENT) {
-    own.dur = drawn_time(own.dur, lumos_decimal_value(error) * (double)own.dur, normal(drawn->draw, task));
+    double number = number_of(drawn, place_of(drawn, task));
+    own.dur = drawn_time(own.dur, (double)own.dur * exp(lumos_decimal_value(error) * number));
   }
   return own;
 }
@@ -126,8 +145,8 @@ static bool has_own_error(const struct lumos_collective *collective) {
 static int64_t drawn_transfer(void *context, uint32_t collective, int64_t own) {
   const struct drawn *drawn = context;
   const struct lumos_collective *of = &drawn->job->collectives.items[collective];
-  double number = normal(drawn->draw, drawn->job->tasks.count + collective);
-  return has_own_error(of) ? drawn_time(own, (double)of->transfer_error, number) : own;
+  double number = number_of(drawn, drawn->job->tasks.count + collective);
+  return has_own_error(of) ? drawn_time(own, (double)own + (double)of->transfer_error * number) : own;
 }
 
 /* ---- runs ---- */
@@ -191,11 +210,15 @@ static void find_trials(const struct lumos_job *job, struct range_trials *trials
   free(transfers);
 }
 
-static void find_draws(const struct lumos_job *job, struct range_trials *trials) {
+/* `names`: by string. */
+static void find_draws(const struct lumos_job *job, uint64_t *names, struct range_trials *trials) {
   struct lumos_variant variant = {.times = drawn_times};
   for (size_t t = 0; t < job->tasks.count; t++) {
-    if (lumos_detail_of(job, &job->tasks.items[t])->dur_error.units != LUMOS_ABSENT) {
-      *(lumos_on_stream(job, &job->tasks.items[t]) ? &variant.streams : &variant.threads) = true;
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_detail_of(job, task)->dur_error.units != LUMOS_ABSENT) {
+      *(lumos_on_stream(job, task) ? &variant.streams : &variant.threads) = true;
+      names[task->name] =
+          names[task->name] == 0 ? lumos_hash_text(lumos_string(job->strings, task->name)) : names[task->name];
     }
   }
   for (size_t c = 0; c < job->collectives.count && variant.transfer == NULL; c++) {
@@ -203,7 +226,7 @@ static void find_draws(const struct lumos_job *job, struct range_trials *trials)
   }
   bool any = variant.threads || variant.streams || variant.transfer != NULL;
   for (uint64_t draw = 0; draw < DRAWS && any; draw++) {
-    lumos_vector_push(trials, ((struct trial){.drawn = {variant, job, draw}, .draws = true}));
+    lumos_vector_push(trials, ((struct trial){.drawn = {variant, job, names, draw}, .draws = true}));
   }
 }
 
@@ -215,8 +238,9 @@ struct sides { /* squares, in ns, of how far a figure may be above, and below, w
 
 struct ranges {
   struct lumos_job *job;
-  struct lumos_metric_span span;
-  struct sides *sides; /* by metric of the span */
+  LUMOS_VECTOR(size_t) figures; /* metrics that get a range: of the timeline, then times of kernels */
+  size_t kinds;                 /* the first of these */
+  struct sides *sides;          /* by figure */
   const char *largest;
   double largest_share;
   double step; /* the mean of the job's steps, ns */
@@ -229,6 +253,23 @@ static double value_of(const struct lumos_metric *metric) { return lumos_decimal
 static bool has_range(const struct lumos_job *job, const struct lumos_metric *metric) {
   return metric->scope.step != LUMOS_ABSENT_INT && metric->value.decimals == 0 &&
          strcmp(lumos_string(job->strings, metric->unit), "ns") == 0;
+}
+
+static void find_figures(struct ranges *ranges, struct lumos_metric_span span) {
+  const struct lumos_job *job = ranges->job;
+  lumos_string_id kind_time = lumos_intern_text(job->strings, "kind_time");
+  lumos_string_id device_time = lumos_intern_text(job->strings, "device_time");
+  for (size_t i = span.first; i < span.end; i++) {
+    if (has_range(job, &job->metrics.items[i])) {
+      lumos_vector_push(&ranges->figures, i);
+    }
+  }
+  ranges->kinds = ranges->figures.count;
+  for (size_t i = span.end; i < job->metrics.count; i++) {
+    if (job->metrics.items[i].name == kind_time || job->metrics.items[i].name == device_time) {
+      lumos_vector_push(&ranges->figures, i);
+    }
+  }
 }
 
 static bool is_alike(const struct lumos_metric *a, const struct lumos_metric *b) {
@@ -289,9 +330,10 @@ static void tell_source(struct ranges *ranges, const char *name, double share) {
   }
 }
 
-/* The figures of a run that is not the job's, in the order of those that are. */
-static void figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
-                       const struct lumos_run *runs, struct lumos_job *shadow) {
+/* The figures of a run that is not the job's, in the order of those that are, and behind them the time of kinds. Returns
+ * how many come before these. */
+static size_t figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
+                         const struct lumos_run *runs, struct lumos_job *shadow) {
   struct lumos_timeline timeline;
   struct lumos_coupling coupling;
   *shadow = *ranges->job;
@@ -303,18 +345,20 @@ static void figures_of(const struct ranges *ranges, const struct lumos_stretches
   struct lumos_idle *idle = lumos_allocate(timeline.steps.count * sizeof *idle);
   struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(shadow);
   lumos_write_timeline(shadow, &coupling, &timeline, kept, idle, unrecorded);
+  size_t kinds = shadow->metrics.count;
+  lumos_write_kinds(shadow, &timeline, stretches);
   lumos_unrecorded_close(unrecorded);
   lumos_coupling_free(&coupling);
   lumos_timeline_free(&timeline);
   free(kept);
   free(idle);
   lumos_vector_free(&shadow->notes);
+  return kinds;
 }
 
-/* From `next` on, for both stand in the same order, and few are missing. */
-static size_t find_alike(const struct lumos_job *shadow, const struct lumos_metric *own, size_t next) {
-  enum { MOST_MISSING = 64 };
-  for (size_t i = next; i < shadow->metrics.count && i < next + MOST_MISSING; i++) {
+/* Among so many from `next` on. */
+static size_t find_alike(const struct lumos_job *shadow, const struct lumos_metric *own, size_t next, size_t count) {
+  for (size_t i = next; i < shadow->metrics.count && i - next < count; i++) {
     if (is_alike(own, &shadow->metrics.items[i])) {
       return i;
     }
@@ -326,6 +370,7 @@ static size_t find_alike(const struct lumos_job *shadow, const struct lumos_metr
  * that side; returns how far the job's mean step does. */
 static double add_trial(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *trial,
                         struct sides *sides, struct sides *counts) {
+  enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing; kinds go by their time */
   struct lumos_job shadow;
   double moved = 0, steps = 0;
   lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
@@ -333,10 +378,11 @@ static double add_trial(struct ranges *ranges, const struct lumos_stretches *str
   if (trial->runs == NULL) {
     return 0;
   }
-  figures_of(ranges, stretches, trial->runs, &shadow);
-  for (size_t i = 0, next = 0; i < ranges->span.end - ranges->span.first; i++) {
-    const struct lumos_metric *own = &ranges->job->metrics.items[ranges->span.first + i];
-    size_t found = find_alike(&shadow, own, next);
+  size_t kinds = figures_of(ranges, stretches, trial->runs, &shadow);
+  for (size_t i = 0, next = 0; i < ranges->figures.count; i++) {
+    const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
+    size_t found =
+        i < ranges->kinds ? find_alike(&shadow, own, next, MOST_MISSING) : find_alike(&shadow, own, kinds, SIZE_MAX);
     if (found == shadow.metrics.count) {
       sides[i] = (struct sides){NAN, NAN}; /* the run does not say */
       continue;
@@ -358,7 +404,7 @@ static double add_trial(struct ranges *ranges, const struct lumos_stretches *str
  * runs that lie there. Returns the larger side of the job's mean step, one standard deviation. */
 static double add_trials(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *first,
                          const struct trial *end) {
-  size_t figures = ranges->span.end - ranges->span.first;
+  size_t figures = ranges->figures.count;
   struct sides *sums = lumos_allocate_zeroed(figures, sizeof *sums),
                *counts = lumos_allocate_zeroed(figures, sizeof *counts);
   struct sides step = {0, 0}, of = {0, 0};
@@ -382,7 +428,8 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
   struct lumos_job *job = ranges->job;
   find_trials(job, &search.trials);
   size_t common = search.trials.count;
-  find_draws(job, &search.trials);
+  uint64_t *names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *names);
+  find_draws(job, names, &search.trials);
   search.workers = search.trials.count < MOST_WORKERS ? search.trials.count : MOST_WORKERS;
   (void)lumos_parallel(search.workers, job->threads, run_some, &search);
   const struct trial *trials = search.trials.items;
@@ -399,35 +446,37 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
     free(search.trials.items[i].runs);
   }
   lumos_vector_free(&search.trials);
+  free(names);
 }
 
 /* ---- errors of the step as a whole ---- */
 
-/* What the change does to the durations of other tasks: of all that runs at another time, and of what begins or ceases
- * to run beside communication. NAN where nothing was measured to see by how much the step is another. */
-struct change_shares {
-  double moved, overlap;
+/* How much of the step, as a share of it, is spent otherwise than it was measured. NAN where nothing was measured. */
+struct change {
+  double moved;  /* time of all parts that grew, or of all that shrank */
+  double beside; /* how much more or less of compute and communication overlaps */
 };
 
-static struct change_shares find_change(const struct ranges *ranges) {
+/* Of a job without GPUs, which has no parts, 0. */
+static double part_of(const struct ranges *ranges, const char *part, enum lumos_source source) {
+  double time = mean_of(ranges->job, part, source);
+  return isnan(time) ? 0 : time;
+}
+
+static struct change find_change(const struct ranges *ranges) {
   static const char *const parts[] = {"exposed_compute", "overlapped", "exposed_communication", "exposed_copy", "idle"};
-  double more = 0, less = 0, overlap = 0;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    double is = mean_of(ranges->job, parts[i], LUMOS_METRIC_SIMULATED);
-    double was = mean_of(ranges->job, parts[i], LUMOS_METRIC_MEASURED);
-    double by = isnan(is) && isnan(was) ? 0 : is - was; /* a job without GPUs has no parts */
-    if (isnan(by)) {
-      return (struct change_shares){NAN, NAN};
-    }
-    more += by > 0 ? by : 0;
-    less += by < 0 ? -by : 0;
-    overlap = i == 1 ? fabs(by) : overlap;
+  enum { OVERLAPPED = 1, PARTS = sizeof parts / sizeof *parts };
+  double was[PARTS], is[PARTS], more = 0, less = 0;
+  for (size_t i = 0; i < PARTS; i++) {
+    was[i] = part_of(ranges, parts[i], LUMOS_METRIC_MEASURED);
+    is[i] = part_of(ranges, parts[i], LUMOS_METRIC_SIMULATED);
+    more += fmax(is[i] - was[i], 0);
+    less += fmax(was[i] - is[i], 0);
   }
-  double step = fabs(ranges->step - mean_of(ranges->job, "step_time", LUMOS_METRIC_MEASURED));
-  double most = fmax(fmax(more, less), step);
-  return isnan(step)
-             ? (struct change_shares){NAN, NAN}
-             : (struct change_shares){CHANGE_SHARE * most / ranges->step, OVERLAP_SHARE * overlap / ranges->step};
+  double step = ranges->step, measured = mean_of(ranges->job, "step_time", LUMOS_METRIC_MEASURED);
+  return isnan(measured) ? (struct change){NAN, NAN}
+                         : (struct change){fmax(fmax(more, less), fabs(step - measured)) / step,
+                                           fabs(is[OVERLAPPED] - was[OVERLAPPED]) / step};
 }
 
 static double share_of_error(const struct lumos_job *job, const char *id) {
@@ -435,6 +484,7 @@ static double share_of_error(const struct lumos_job *job, const char *id) {
   return error == NULL ? 0 : lumos_decimal_value(error->sigma);
 }
 
+/* Below 0: it was not rebuilt. */
 static double rebuild_share(const struct lumos_job *job) {
   lumos_string_id name = lumos_intern_text(job->strings, "rebuild_error");
   for (size_t i = 0; i < job->metrics.count; i++) {
@@ -442,26 +492,38 @@ static double rebuild_share(const struct lumos_job *job) {
       return fabs(value_of(&job->metrics.items[i]));
     }
   }
-  return 0;
+  return -1;
 }
 
-/* The square of all of them, as a share of the step. */
-static double whole_square(struct ranges *ranges) {
-  struct change_shares change = find_change(ranges);
+static double overlapped_share(const struct ranges *ranges) {
+  return part_of(ranges, "overlapped", LUMOS_METRIC_SIMULATED) / ranges->step;
+}
+
+/* The squares of all of them, as shares of the step. */
+static struct sides whole_squares(struct ranges *ranges) {
+  const struct lumos_job *job = ranges->job;
+  struct change change = find_change(ranges);
+  double rebuilt = rebuild_share(job), least = rebuilt < 0 ? LEAST_SHARE : LEAST_REBUILT;
   const struct {
     const char *name;
     double share;
+    bool longer; /* only that */
   } sources[] = {
-      {"delays that the model does not explain", share_of_error(ranges->job, LUMOS_ERROR_REPLAY)},
-      {"differences between steps", share_of_error(ranges->job, LUMOS_ERROR_STEPS)},
-      {"rebuilding", rebuild_share(ranges->job)},
-      {"what the change does to other tasks", change.moved},
-      {"kernels beside communication", change.overlap},
+      {"delays that the model does not explain",
+       fmin(CARRIED_SHARE * change.moved, 1) * share_of_error(job, LUMOS_ERROR_REPLAY), false},
+      {"differences between steps", share_of_error(job, LUMOS_ERROR_STEPS), false},
+      {"rebuilding", fmax(rebuilt, 0), false},
+      {"what the change does to other tasks", hypot(least, CHANGE_SHARE * change.moved), false},
+      {"kernels beside communication", BESIDE_SHARE * change.beside, false},
+      {"communication that comes behind CUDA graphs",
+       share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges), true},
   };
-  double sum = 0;
+  struct sides sum = {0, 0};
   for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    double square = sources[i].share * sources[i].share;
     ranges->known = ranges->known && isfinite(sources[i].share);
-    sum += sources[i].share * sources[i].share;
+    sum.up += square;
+    sum.down += sources[i].longer ? 0 : square;
     tell_source(ranges, sources[i].name, sources[i].share);
   }
   return sum;
@@ -469,18 +531,20 @@ static double whole_square(struct ranges *ranges) {
 
 /* ---- the ranges ---- */
 
-static void set_ranges(struct ranges *ranges, double whole) {
+static void set_ranges(struct ranges *ranges, struct sides whole) {
   lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
   double step = ranges->step; /* of the rank or the job; its figures stand behind its length */
-  for (size_t i = ranges->span.first; i < ranges->span.end; i++) {
-    struct lumos_metric *metric = &ranges->job->metrics.items[i];
-    if (!has_range(ranges->job, metric)) {
-      continue;
-    }
+  double steps = share_of_error(ranges->job, LUMOS_ERROR_STEPS);
+  for (size_t i = 0; i < ranges->figures.count; i++) {
+    struct lumos_metric *metric = &ranges->job->metrics.items[ranges->figures.items[i]];
     step = metric->name == step_time ? value_of(metric) : lumos_scope_is_whole(&metric->scope) ? step : ranges->step;
-    const struct sides *sides = &ranges->sides[i - ranges->span.first];
-    double value = value_of(metric), square = whole * step * step;
-    double low = value - WITHIN_90 * sqrt(sides->down + square), high = value + WITHIN_90 * sqrt(sides->up + square);
+    const struct sides *sides = &ranges->sides[i];
+    double value = value_of(metric);
+    struct sides all = {steps * steps * value * value, steps * steps * value * value};
+    if (i < ranges->kinds) {
+      all = (struct sides){whole.up * step * step, whole.down * step * step};
+    }
+    double low = value - WITHIN_90 * sqrt(sides->down + all.down), high = value + WITHIN_90 * sqrt(sides->up + all.up);
     if (high < (double)LUMOS_TIME_LIMIT && low <= value) { /* neither is where a run has no such figure */
       metric->low = (struct lumos_decimal){low > 0 ? llround(low) : 0, 0};
       metric->high = (struct lumos_decimal){llround(high), 0};
@@ -499,16 +563,17 @@ static void tell_largest(const struct ranges *ranges) {
 
 void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
                         const struct lumos_stretches *stretches, struct lumos_metric_span span) {
-  struct ranges ranges = {.job = job, .span = span, .known = true};
+  struct ranges ranges = {.job = job, .known = true};
   ranges.step = mean_of(job, "step_time", LUMOS_METRIC_SIMULATED);
   ranges.uncounted = uncounted_step(job, LUMOS_METRIC_SIMULATED);
   if (!(ranges.step > 0)) {
     return;
   }
-  ranges.sides = lumos_allocate_zeroed(span.end - span.first, sizeof *ranges.sides);
+  find_figures(&ranges, span);
+  ranges.sides = lumos_allocate_zeroed(ranges.figures.count, sizeof *ranges.sides);
   size_t told = job->metrics.count;
   add_runs(&ranges, engine, stretches);
-  double whole = whole_square(&ranges);
+  struct sides whole = whole_squares(&ranges);
   if (ranges.known) {
     set_ranges(&ranges, whole);
   } else {
@@ -522,4 +587,5 @@ void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine
     tell_largest(&ranges);
   }
   free(ranges.sides);
+  lumos_vector_free(&ranges.figures);
 }

@@ -40,6 +40,7 @@ struct rollup {
   const struct lumos_timeline *timeline;
   struct lumos_origins origins;
   const struct lumos_run *runs; /* NULL: durations are the tasks' own */
+  bool kinds_alone;
   LUMOS_VECTOR(struct row) rows;
   struct lumos_numbering numbering; /* of their keys */
 };
@@ -82,6 +83,10 @@ static void count_for(struct rollup *rollup, uint64_t key, int64_t time, int64_t
 static void count_task(struct rollup *rollup, size_t step, uint32_t index, int64_t weight) {
   const struct lumos_task *task = &rollup->job->tasks.items[index];
   int64_t time = multiplied(rollup->runs == NULL ? task->dur : rollup->runs[index].dur, weight);
+  if (rollup->kinds_alone) {
+    count_for(rollup, key_of(step, KINDS, 0, task->kind), time, weight);
+    return;
+  }
   uint32_t span = lumos_launch_span(rollup->job, task);
   struct lumos_origin origin = {LUMOS_NO_STRING, 0};
   if (span != LUMOS_NONE) {
@@ -277,6 +282,25 @@ void lumos_write_rollups(struct lumos_job *job, const struct lumos_timeline *tim
   count_whole_modules(&rollup);
   write_all(&rollup);
   lumos_origins_free(&rollup.origins);
+  lumos_vector_free(&rollup.rows);
+  lumos_numbering_free(&rollup.numbering);
+}
+
+void lumos_write_kinds(struct lumos_job *job, const struct lumos_timeline *timeline,
+                       const struct lumos_stretches *stretches) {
+  struct rollup rollup = {.job = job, .timeline = timeline, .runs = timeline->runs, .kinds_alone = true};
+  int64_t *sums = lumos_allocate_zeroed(timeline->job.count + 1, sizeof *sums);
+  count_all(&rollup, stretches);
+  for (size_t i = 0; i < rollup.rows.count; i++) {
+    size_t step = group_of(rollup.rows.items[i].key) / LEVELS;
+    add_saturated(&sums[step], rollup.rows.items[i].time);
+    write_row(&rollup, step, KINDS, &rollup.rows.items[i], false);
+  }
+  for (size_t k = 0; k < timeline->job.count; k++) {
+    struct lumos_metric_place place = {timeline->source, LUMOS_ABSENT_INT, timeline->job.items[k].step};
+    lumos_metric_time(job, "device_time", place, sums[k]);
+  }
+  free(sums);
   lumos_vector_free(&rollup.rows);
   lumos_numbering_free(&rollup.numbering);
 }

@@ -8,4 +8,8 @@
 void lumos_write_rollups(struct lumos_job *job, const struct lumos_timeline *timeline,
                          const struct lumos_stretches *stretches);
 
+/* For each step kind_time, and device_time behind it, alone. */
+void lumos_write_kinds(struct lumos_job *job, const struct lumos_timeline *timeline,
+                       const struct lumos_stretches *stretches);
+
 #endif

@@ -56,11 +56,11 @@ void lumos_edit_commit(struct lumos_job *job) {
 static const char PROFILER[] = "profiler"; /* id of the common error */
 
 void lumos_edit_profiled(struct lumos_job *job, uint32_t task, double moved, struct lumos_edit_profiler *profiler) {
-  struct lumos_task *of = &job->tasks.items[task];
-  if (moved > 0 && of->dur + of->lag > 0) {
-    struct lumos_detail *detail = lumos_task_detail(job, of);
+  struct lumos_times own = lumos_own_times(job, task); /* what a call waits for is not drawn out by an error */
+  if (moved > 0 && own.dur + own.lag > 0) {
+    struct lumos_detail *detail = lumos_task_detail(job, &job->tasks.items[task]);
     profiler->moved += moved;
-    profiler->whole += (double)of->dur + (double)of->lag;
+    profiler->whole += (double)own.dur + (double)own.lag;
     detail->common_error =
         detail->common_error == LUMOS_NO_STRING ? lumos_intern_text(job->strings, PROFILER) : detail->common_error;
   }

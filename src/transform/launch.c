@@ -9,6 +9,7 @@
 #include "transform/edit.h"
 
 #include "base/text.h"
+#include <lumos/sim.h>
 #include <lumos/transform.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,14 @@ static void capture_thread(struct capture *capture, const struct lumos_lane *thr
   }
 }
 
+/* Whether communication is captured, too, and so keeps its place beside other kernels, depends on the program; it is
+ * predicted as if it were. If not, it comes behind the graph: of what overlaps anything between nothing and all is lost. */
+static void note_error(struct lumos_job *job) {
+  static const double anywhere = 0.577; /* root mean square from 0 to 1 */
+  (void)lumos_job_common_error(job, LUMOS_ERROR_GRAPHS, "communication that comes behind CUDA graphs",
+                               (int32_t)(anywhere * LUMOS_WHOLE_SHARE), "assumed: from none to all of what overlaps");
+}
+
 static void note_graphs(struct lumos_job *job, int64_t graphs) {
   lumos_job_note(
       job, "transform.graphs", LUMOS_INFO, graphs, NULL,
@@ -105,6 +114,7 @@ bool lumos_transform_launch(struct lumos_job *job, const char *argument, struct 
   free(capture.launched);
   if (capture.graphs > 0) {
     note_graphs(job, capture.graphs);
+    note_error(job);
     lumos_edit_commit(job);
   } else {
     lumos_job_note(job, "transform.nothing_selected", LUMOS_WARNING, LUMOS_ABSENT, NULL,

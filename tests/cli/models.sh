@@ -68,7 +68,7 @@ cases() {
   for from in $variants; do
     rm -rf "run.$from"
     # shellcheck disable=SC2046,SC2086 # several options each
-    emulated-cluster $options --steps 3 --seed 7 --quiet --plain $(emulated_options "$kind" "$from") "run.$from" || fail "$job: the emulated cluster fails"
+    emulated-cluster $options $recording $(emulated_options "$kind" "$from") "run.$from" || fail "$job: the emulated cluster fails"
     { lumos-parse "run.$from"/rank*.json | lumos-graph; } >"graph.$from" 2>message || fail "$job: no graph: $(head -c 300 message)"
   done
   for from in $variants; do
@@ -106,20 +106,33 @@ if [ -e graph.h100 ]; then
   proved "matrix products left out in turn are off by $median % (median) and $ninetieth % (90th percentile) on the emulated cluster"
 fi
 
-# --- A real pair: an inference of Qwen on two GPUs ---
+# --- Real pairs: an inference of Qwen on two vendors' GPUs, and eight ranks from the trace of one of them ---
 
-# by_kind: the GPU time of each kind of kernel, and of all, in us, of a stream.
-by_kind() { jq -r 'select(.type == "task" and (.lane | test("(^|\\.)s[0-9]"))) | "\(.kind) \(.dur)"' | awk '{ sum[$1] += $2; all += $2 } END { for (kind in sum) print kind, sum[kind] / 1000; print "all", all / 1000 }' | sort; }
+# figures SOURCE: "NAME VALUE LOW HIGH" of the job's steps, their mean but for the first of several, and of the time of each kind of kernel, in ns.
+figures() {
+  only metric | grep -E '"name":"(step_time|device_time|kind_time)".*"scope":\{"step":[0-9]+(,"kind":"[a-z]+")?\},"source":"'"$1" |
+    awk "$field"'
+      { name = field("kind") == "" ? field("name") : field("kind"); value[name, ++count[name]] = field("value"); low[name, count[name]] = field("low"); high[name, count[name]] = field("high") }
+      END { for (name in count) { n = a = b = c = 0; for (i = 1 + (count[name] > 1); i <= count[name]; i++) { n++; a += value[name, i]; b += low[name, i]; c += high[name, i] }
+        print name, a / n, b / n, c / n } }' | sort
+}
+# pair NAME: what `predicted` says, and whether its ranges hold what `true` says.
+pair() {
+  join predicted true | awk -v name="$1" '{ held = $3 > 0 && $3 <= $5 && $5 <= $4
+      printf "%s: %s predicted %.2f ms (%.2f to %.2f), measured %.2f ms, %+.0f %%%s\n", name, $1, $2 / 1e6, $3 / 1e6, $4 / 1e6, $5 / 1e6, ($2 / $5 - 1) * 100, (held ? "" : ($4 + 0 > 0) ? ", not within its range" : ", without range")
+      if ($1 == "step_time") good = held }
+    END { exit !good }' || fail "$1: the range of the step does not hold what was measured"
+}
 if have_traces; then
-  pair=("$traces"/tracelens-qwen-H100-vs-MI300/h100*.json.gz "$traces"/tracelens-qwen-H100-vs-MI300/mi300*.json.gz)
-  lumos-graph "${pair[0]}" >h100.graph 2>/dev/null
-  lumos-graph "${pair[1]}" >mi300.graph 2>/dev/null
-  lumos-transform --gpu MI300X h100.graph 2>message | by_kind >h100.predicted || fail "H100 to MI300X: $(head -c 300 message)"
-  lumos-transform --gpu 'H100 SXM' mi300.graph 2>message | by_kind >mi300.predicted || fail "MI300X to H100: $(head -c 300 message)"
-  by_kind <h100.graph >h100.true
-  by_kind <mi300.graph >mi300.true
-  off() { join "$1" "$2" | awk '{ printf "%s%s %+.0f %%", (NR > 1 ? ", " : ""), $1, ($2 / $3 - 1) * 100 }'; }
-  printf 'GPU time on MI300X predicted from H100: %s\n' "$(off h100.predicted mi300.true)"
-  printf 'GPU time on H100 predicted from MI300X: %s\n' "$(off mi300.predicted h100.true)"
+  qwen=("$traces"/tracelens-qwen-H100-vs-MI300/h100*.json.gz "$traces"/tracelens-qwen-H100-vs-MI300/mi300*.json.gz)
+  for way in '0 1 MI300X' '1 0 H100 SXM'; do
+    read -r from to gpu <<<"$way"
+    { lumos-graph "${qwen[from]}" | lumos-transform --gpu "$gpu" | lumos-sim --opportunities off | figures simulated >predicted; } 2>message || fail "to $gpu: $(head -c 300 message)"
+    lumos-sim --opportunities off "${qwen[to]}" 2>message | figures measured >true
+    pair "Qwen on $gpu"
+  done
+  { lumos-graph "$traces"/nanogpt-8xH100-ddp/*rank0*.json.gz | lumos-transform --dp 8 | lumos-sim --opportunities off | figures simulated >predicted; } 2>message || fail "nanogpt: $(head -c 300 message)"
+  lumos-sim --opportunities off "$traces"/nanogpt-8xH100-ddp/*.json.gz 2>message | figures measured | grep step_time >true
+  pair 'eight replicas of nanogpt from rank 0'
 fi
 finish

@@ -17,20 +17,24 @@ due() {
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
 
-# predicted_step: "STEP|LOW|HIGH" of the stream at hand, with the 90 % range; "STEP||" where it has none. True runs have the recording's chances, so
-# the range is without what it has for those: differences between steps. What is simulated is in the file `sim` afterwards.
+# predicted_step: "STEP|LOW|HIGH|SOURCES" of the stream at hand, with the 90 % range; "STEP|||" where it has none. True runs have the recording's
+# chances, so the range is without what it has for those: differences between steps. SOURCES: "NAME=SHARE;...", one standard deviation of each
+# source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
 predicted_step() {
   lumos-sim --opportunities off 2>message | tee sim |
     sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p
-      s/^\{"type":"metric","name":"prediction_error","value":([0-9.]+),.*"name":"differences between steps".*/steps \1/p' |
+      s/^\{"type":"metric","name":"(step_time|exposed_compute|overlapped|exposed_communication|exposed_copy|idle|pipeline_bubble)","value":([0-9]+),.*"scope":\{"step":([0-9]+)\},"source":"(measured|simulated)".*/part \4 \1 \3 \2/p
+      s/^\{"type":"metric","name":"prediction_error","value":([0-9.]+),.*"name":"([^"]*)".*/source \1 \2/p' |
     awk '
       function without(width) { width = width * width - (1.645 * chance * step) ^ 2; return width > 0 ? sqrt(width) : 0 }
-      $1 == "steps" { chance = $2; next }
+      $1 == "source" { share = $2; sub(/^source [^ ]* /, ""); sources = sources $0 "=" share ";"; if ($0 == "differences between steps") chance = share; next }
+      $1 == "part" { at = $2 "." $3; if (!(at in sum)) first[at] = $5; sum[at] += $5; count[at]++; next }
       n++ { step += $1; low += $2; high += $3; ranges += NF == 3 }
       END {
         if (--n < 1 || step <= 0) exit 1
         step /= n; low /= n; high /= n
-        if (ranges == n) printf "%.1f|%.1f|%.1f\n", step, step - without(step - low), step + without(high - step); else printf "%.1f||\n", step
+        for (at in sum) if (count[at] > 1) sources = sources at "=" (sum[at] - first[at]) / (count[at] - 1) ";"
+        if (ranges == n) printf "%.1f|%.1f|%.1f|%s\n", step, step - without(step - low), step + without(high - step), sources; else printf "%.1f|||%s\n", step, sources
       }' ||
     fail "the simulation fails: $(head -c 300 message)"
 }
@@ -56,7 +60,7 @@ judge() {
     cases "$name" "${job#*|}${without:+ --without $without}" >>results
   done
 
-  [ -z "${LUMOS_CASES-}" ] || { sed "s/^/$(basename "$0" .sh), /" results >>"$LUMOS_CASES"; return; }
+  [ -z "${LUMOS_CASES-}" ] || { sed "s/^/$(basename "$0" .sh), /" results >>"$LUMOS_CASES"; finish; }
   check 'every step has its length' [ "$(awk -F'|' '$4 > 0 && $5 > 0 && $6 > 0' results | wc -l)" -eq "$(wc -l <results)" ]
   # By case: the change of the truth, the error, and that of "nothing changes", in %.
   awk -F'|' -v OFS='|' '{ print $1, $2, $3, $4 / 1e6, $5 / 1e6, $6 / 1e6, ($5 / $4 - 1) * 100, ($6 / $5 - 1) * 100, ($4 / $5 - 1) * 100 }' results >errors

@@ -1,35 +1,43 @@
 #!/usr/bin/env bash
-# Ranges of predictions against what then happens: the cases of perturbed.sh, removed.sh and rebuild.sh, with other chances than their bars are of.
-# A true run has the chances of its recording, so what a range holds for differences between two recordings is taken out of it (predicted_step).
+# Ranges of predictions against what then happens: the cases of perturbed.sh, removed.sh, rebuild.sh and models.sh, with other chances than their bars
+# are of. A true run has the chances of its recording, so what a range holds for differences between two recordings is taken out of it
+# (predicted_step).
 #
-#   tests/cli/ranges.sh [--table] [SEED...]
+#   tests/cli/ranges.sh [--table] [--keep FOLDER] [SEED...]
 #
 # A few jobs by default, and all of them with LUMOS_ALL=yes, at least 150 cases. A range says that it holds the truth with a chance of 90 %: it
 # holds 85 to 97 % of the cases. --table writes families as Markdown: coverage, and the median half width beside the median error; where errors
-# are normal and the ranges exact that ratio is 1.645 / 0.674 = 2.44.
+# are normal and the ranges exact that ratio is 1.645 / 0.674 = 2.44. --keep: cases stay in the folder, a file a seed, and are not made again.
 . "$(dirname "$0")/lib.sh"
 
-table=no seeds=()
-for argument; do
-  case $argument in
+table=no keep=. seeds=()
+while [ $# -gt 0 ]; do
+  case $1 in
     --table) table=yes ;;
-    *) seeds+=("$argument") ;;
+    --keep) keep=$(cd "$here_was" && realpath "$2") && shift ;;
+    *) seeds+=("$1") ;;
   esac
+  shift
 done
 
-# collect SEED: the cases with these chances.
+# collect SEED: the cases with these chances, in $keep/SEED.
 collect() {
-  local -x LUMOS_CASES=$work/cases LUMOS_SEED=$1
+  local -x LUMOS_CASES=$work/collected LUMOS_SEED=$1
+  local script
+  [ ! -e "$keep/$1" ] || return
   if [ "${LUMOS_ALL:-no}" = yes ]; then
-    "$here/perturbed.sh" >/dev/null && "$here/removed.sh" >/dev/null && "$here/rebuild.sh" >/dev/null
+    for script in perturbed removed rebuild models; do "$here/$script.sh" >/dev/null || return; done
   else
     "$here/removed.sh" 'one GPU, host-bound' >/dev/null && "$here/perturbed.sh" 'one GPU, host-bound' >/dev/null
-  fi || fail "the cases with seed $1 cannot be run"
+  fi && mv collected "$keep/$1"
 }
 
-for seed in "${seeds[@]:-11}"; do collect "$seed"; done
+for seed in "${seeds[@]:-11}"; do
+  collect "$seed" || fail "the cases with seed $seed cannot be run"
+  cat "$keep/$seed" >>cases
+done
 
-# group | job | change | unchanged | true | predicted | low | high
+# group | job | change | unchanged | true | predicted | low | high | sources
 check 'every prediction has a range' [ "$(awk -F'|' '$7 > 0 && $7 <= $6 && $8 >= $6' cases | wc -l)" -eq "$(wc -l <cases)" ]
 [ "${LUMOS_ALL:-no}" != yes ] || [ "$(wc -l <cases)" -ge 150 ] || fail "$(wc -l <cases) cases are too few"
 

@@ -1,0 +1,100 @@
+/* Ranges of predictions (sim/ranges.h) on the hand-made job `streams` (sim_jobs.h), whose step is 199 ns: K0 100, then K1
+ * 50, then 49 of others. Any change moves a thousandth, here 0.2 ns; 90 % are 1.645 standard deviations. */
+#include "sim_jobs.h"
+
+#include <lumos/sim.h>
+
+static struct lumos_task *task(struct lumos_job *job, const char *name) {
+  return &job->tasks.items[task_named(job, name)];
+}
+
+static struct lumos_job *edited_job(void) {
+  struct lumos_job *job = job_from_text(streams_job);
+  job->edited = 1;
+  return job;
+}
+
+static void simulate(struct lumos_job *job) {
+  struct lumos_error error = {0};
+  if (!lumos_simulate(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+}
+
+/* Of the job's step; a kind's where it has a name. */
+static void expect_range(const struct lumos_job *job, const char *name, const char *kind, int64_t low, int64_t value,
+                         int64_t high) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->source == LUMOS_METRIC_SIMULATED && metric->scope.rank == LUMOS_ABSENT_INT &&
+        strcmp(lumos_string(job->strings, metric->name), name) == 0 &&
+        strcmp(lumos_string(job->strings, metric->scope.kind), kind) == 0) {
+      assert_int_equal(metric->value.units, value);
+      assert_int_equal(metric->low.units, low);
+      assert_int_equal(metric->high.units, high);
+      return;
+    }
+  }
+  fail_msg("there is no %s of %s", name, kind);
+}
+
+/* K0 takes 110 or 91. */
+static void a_common_error_is_run_one_sigma_up_and_down(void **state) {
+  (void)state;
+  struct lumos_job *job = edited_job();
+  lumos_task_detail(job, task(job, "K0"))->common_error =
+      lumos_job_common_error(job, "model", "a model", 100000, "by hand");
+  simulate(job);
+  expect_range(job, "step_time", "", 184, 199, 215);
+  expect_range(job, "kind_time", "gemm", 135, 150, 166);
+  expect_range(job, "kind_time", "norm", 20, 20, 20);
+  expect_range(job, "device_time", "", 185, 200, 216);
+  lumos_job_free(job);
+}
+
+static void give_error(struct lumos_job *job, const char *name) {
+  struct lumos_task *of = task(job, name);
+  of->dur_source = LUMOS_MODELLED;
+  lumos_task_detail(job, of)->dur_error = (struct lumos_decimal){100000, 6};
+}
+
+/* Both kernels are 0.17, 0.53, 0.96 and 1.66 standard deviations longer, or shorter: 3, 8, 15, 27 ns; 3, 8, 14, 23. */
+static void kernels_of_one_name_are_off_together(void **state) {
+  (void)state;
+  struct lumos_job *job = edited_job();
+  give_error(job, "K0");
+  give_error(job, "K1");
+  task(job, "K1")->name = task(job, "K0")->name;
+  simulate(job);
+  expect_range(job, "step_time", "", 176, 199, 225);
+  lumos_job_free(job);
+}
+
+/* Half of what overlaps, which here is nothing. */
+static void graphs_without_overlap_are_as_sure(void **state) {
+  (void)state;
+  struct lumos_job *job = edited_job();
+  (void)lumos_job_common_error(job, LUMOS_ERROR_GRAPHS, "graphs", 500000, "by hand");
+  simulate(job);
+  expect_range(job, "step_time", "", 199, 199, 199);
+  lumos_job_free(job);
+}
+
+/* Two recordings of this job lie 10 % apart. */
+static void steps_differ(void **state) {
+  (void)state;
+  struct lumos_job *job = edited_job();
+  (void)lumos_job_common_error(job, LUMOS_ERROR_STEPS, "steps", 100000, "by hand");
+  simulate(job);
+  expect_range(job, "step_time", "", 166, 199, 232);
+  expect_range(job, "kind_time", "gemm", 125, 150, 175);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_common_error_is_run_one_sigma_up_and_down),
+                                     cmocka_unit_test(kernels_of_one_name_are_off_together),
+                                     cmocka_unit_test(graphs_without_overlap_are_as_sure),
+                                     cmocka_unit_test(steps_differ)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
