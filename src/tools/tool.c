@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <lumos/stream.h>
 #include <lumos/trace.h>
 #include <malloc.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { WARNINGS_SHOWN = 5 };
@@ -46,16 +48,29 @@ void tool_say(const char *name, const char *what, const char *of) {
   (void)fprintf(stderr, "%s: %s%s\n", name, what, of);
 }
 
-/* Arrays go back to the system when they are freed. Left to itself the C library keeps freed ones for the next of their
- * size, and a process ends up with a third more memory than it ever used at once. */
-static void return_memory(void) {
-  enum { FROM = 1 << 20 }; /* bytes: below, the calls to the system would cost more than they return */
-  (void)mallopt(M_MMAP_THRESHOLD, FROM);
+/* The first touch of a page costs more than most of what is done with it, so what is freed stays for the next array, and
+ * the heap lies in large pages, which have to be asked for before it grows into them. Of the largest arrays, which outlive
+ * what is made of them, the memory goes back to the system. All of it is a wish: nothing depends on it. */
+void tool_keep_memory(void) {
+  enum { AHEAD = 1 << 30, RETURNED_FROM = 32 << 20, ANY = 1 << 20 }; /* bytes */
+  (void)mallopt(M_MMAP_THRESHOLD, RETURNED_FROM);
+  (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  (void)mallopt(M_ARENA_MAX, 1); /* threads take their memory in large chunks, so they seldom wait for each other */
+  (void)mallopt(M_TOP_PAD, AHEAD);
+  char *before = sbrk(0);
+  void *volatile grown = malloc(ANY); /* volatile: or both calls are left out */
+  free(grown);
+  char *after = sbrk(0);
+  (void)mallopt(M_TOP_PAD, RETURNED_FROM);
+  if (after > before) {
+    size_t within = (uintptr_t)before % 4096;
+    (void)madvise(before - within, (size_t)(after - before) + within, MADV_HUGEPAGE);
+  }
 }
 
 int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options) {
   hold_standard_descriptors();
-  return_memory();
+  tool_keep_memory();
   (void)signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe fails instead, and base/output.h counts it as done */
   struct lumos_operands operands;
   struct lumos_error error = {.status = LUMOS_DONE};

@@ -9,6 +9,7 @@
 #include "bench.h"
 
 #include "base/text.h"
+#include "tools/tool.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,7 @@ static bool is_counting(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  tool_keep_memory();
   if (argc == 2 && strcmp(argv[1], "kind") == 0) {
     return printf("compiler %s, C library %s\n", __VERSION__, gnu_get_libc_version()) > 0 ? 0 : 1;
   }
