@@ -274,10 +274,10 @@ static void build_records(struct trace_build *build) {
 }
 
 static void fill_rank(struct lumos_rank *rank, const struct trace *trace, const struct trace_clock *clock,
-                      const struct trace_steps *steps) {
+                      struct trace_build *build) {
   rank->window_start = 0;
   rank->window_end = clock->window_end;
-  rank->base = lumos_trace_step_base(steps);
+  rank->base = lumos_trace_step_base(build->steps, build->job, build->first_device_task);
   rank->coverage.events = trace->events - clock->absurd;
   rank->coverage.skipped = trace->skipped.count + trace->second_events + clock->absurd;
   rank->coverage.python = trace->python;
@@ -309,7 +309,7 @@ static bool convert(struct trace *trace, struct lumos_job *job, const char *name
     lumos_trace_build_init(&build, trace, &steps, job);
     build_records(&build);
     job->epoch = clock.epoch > 0 ? clock.epoch : 0;
-    fill_rank(&job->ranks.items[0], trace, &clock, &steps);
+    fill_rank(&job->ranks.items[0], trace, &clock, &build);
     note_damage(job, trace, &clock);
     note_clock(job, &clock);
     note_steps(job, &steps, &build);

@@ -262,21 +262,48 @@ bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trac
   return true;
 }
 
-/* Of a step without device work none is before it. */
-static int64_t carried_end(const struct trace_steps *steps) {
-  const struct trace_mark *first = &steps->marks.items[0];
-  int64_t end = steps->base;
-  for (size_t i = 0; i < steps->carried_ends.count; i++) {
-    int64_t carried = steps->carried_ends.items[i];
-    bool before = first->device_end != LUMOS_ABSENT ? carried < first->device_end : first->host_end == LUMOS_ABSENT;
-    end = before && carried > end ? carried : end;
-  }
-  return end;
+static int compare_ends(const void *left, const void *right) {
+  return LUMOS_ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
-int64_t lumos_trace_step_base(const struct trace_steps *steps) {
+/* Has at most half of the first step's device work started before an instant? As far as it was read. */
+static bool comes_early(const struct trace_steps *steps, const struct lumos_job *job, size_t first_task,
+                        int64_t instant) {
+  size_t before = 0, all = 0;
+  for (size_t i = first_task; i < job->tasks.count && steps->first == 0; i++) {
+    bool own = job->tasks.items[i].step == (int32_t)steps->marks.items[0].number;
+    all += own;
+    before += own && job->tasks.items[i].start < instant;
+  }
+  return before <= all / 2;
+}
+
+/* Of a step without device work none is before it. */
+static int64_t carried_end(struct trace_steps *steps, const struct lumos_job *job, size_t first_task) {
+  const struct trace_mark *first = &steps->marks.items[0];
+  const int64_t *ends = steps->carried_ends.items;
+  size_t count = steps->carried_ends.count, low = 0;
+  lumos_vector_sort(&steps->carried_ends, compare_ends);
+  if (first->device_end == LUMOS_ABSENT) {
+    count = first->host_end == LUMOS_ABSENT ? count : 0;
+  }
+  while (count > 0 && first->device_end != LUMOS_ABSENT && ends[count - 1] >= first->device_end) {
+    count--;
+  }
+  while (low < count) { /* how many come early enough */
+    size_t middle = low + (count - low) / 2;
+    if (comes_early(steps, job, first_task, ends[middle])) {
+      low = middle + 1;
+    } else {
+      count = middle;
+    }
+  }
+  return low > 0 && ends[low - 1] > steps->base ? ends[low - 1] : steps->base;
+}
+
+int64_t lumos_trace_step_base(struct trace_steps *steps, const struct lumos_job *job, size_t first_task) {
   const struct trace_mark *marks = steps->marks.items;
-  int64_t end = carried_end(steps);
+  int64_t end = carried_end(steps, job, first_task);
   if (end == LUMOS_ABSENT) {
     end = marks[0].host_start != LUMOS_ABSENT ? marks[0].host_start : steps->recorded ? marks[0].start : 0;
   }

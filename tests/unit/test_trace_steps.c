@@ -84,6 +84,20 @@ static void a_row_that_outlasts_a_step_moves_no_base(void **state) {
   lumos_job_free(job);
 }
 
+/* The same row, but over just before k4 and k4b end: three kernels of the step have run beside it, from 135 on, so that
+ * nothing says that it was the end of the step before. `warm` was, at 130. */
+static void a_row_beside_most_of_a_step_moves_no_base(void **state) {
+  (void)state;
+  struct lumos_job *job =
+      parse_steps(RECORDING("," CALL("cudaLaunchKernel", 21, 125, 4) "," KERNEL("early", 9, 21, 135, 5) "," CALL(
+                      "cudaLaunchKernel", 22, 130, 4) "," KERNEL("early", 9, 22, 145, 5) "," KERNEL("endless", 8, 98, 5,
+                                                                                                  214) WINDOW_END),
+                  "4");
+  assert_int_equal(job->ranks.items[0].base, 125000);
+  assert_int_equal(only_step(job).end - only_step(job).start, 90000);
+  lumos_job_free(job);
+}
+
 /* A step that launches nothing is as long as its host's work, 110 to 13110, whatever row without a call is there. */
 static void a_step_without_device_work_is_as_long_as_its_hosts(void **state) {
   (void)state;
@@ -308,6 +322,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_complete_step_is_kept),
       cmocka_unit_test(a_row_that_outlasts_a_step_moves_no_base),
+      cmocka_unit_test(a_row_beside_most_of_a_step_moves_no_base),
       cmocka_unit_test(a_step_without_device_work_is_as_long_as_its_hosts),
       cmocka_unit_test(later_steps_start_where_the_one_before_ended),
       cmocka_unit_test(a_cut_step_is_left_out),
