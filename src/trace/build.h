@@ -96,7 +96,7 @@ const struct trace_call_rule *lumos_trace_rule_of(struct trace_build *build, lum
 enum lumos_task_kind lumos_trace_device_kind(struct trace_build *build, const struct trace_device *row,
                                              lumos_string_id op);
 
-/* The call of a correlation id, or NULL. Calls must be sorted. O(log calls). */
+/* The call of a correlation id; NULL: none has it, or several. Calls must be sorted. O(log calls). */
 const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation);
 /* The same, or the call of the next lower id: ids rise with time. NULL when there is none. */
 const struct trace_call *lumos_trace_call_up_to(const struct trace_build *build, int64_t correlation);

@@ -191,7 +191,8 @@ static void note_rows(struct lumos_job *job, int64_t lost_calls) {
   if (lost_calls > 0) {
     note(job, "parse.lost_calls", LUMOS_WARNING, lost_calls,
          "record CPU activities, too, with a PyTorch that records driver calls (Triton launches through them)",
-         "GPU rows have no call in the trace, though it may hold their launch: their launch time is unknown");
+         "GPU rows have no call in the trace, or several with their id, though it may hold their launch: their launch "
+         "time is unknown");
   }
 }
 

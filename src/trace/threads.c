@@ -525,7 +525,15 @@ const struct trace_call *lumos_trace_call_up_to(const struct trace_build *build,
   return found ? &build->calls.items[low] : low > 0 ? &build->calls.items[low - 1] : NULL;
 }
 
+/* Has the call behind it the same id, and is of a known category? Then the id tells of neither. */
+static bool shares_id(const struct trace_build *build, const struct trace_call *call) {
+  const struct trace_call *next = call + 1;
+  return next < build->calls.items + build->calls.count && next->correlation == call->correlation &&
+         !lumos_trace_detail_of_call(build, next).other;
+}
+
 const struct trace_call *lumos_trace_find_call(const struct trace_build *build, int64_t correlation) {
   const struct trace_call *call = lumos_trace_call_up_to(build, correlation);
-  return call != NULL && call->correlation == correlation ? call : NULL;
+  bool found = call != NULL && call->correlation == correlation && !shares_id(build, call);
+  return found ? call : NULL;
 }

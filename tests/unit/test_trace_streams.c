@@ -70,6 +70,27 @@ static void one_graph_launch_has_many_tasks(void **state) {
   lumos_job_free(job);
 }
 
+/* An id that two calls have says of neither kernel which launched it: to guess may put a launch behind what waits for
+ * its kernel. What a category that nobody knows says of a call is no second one. */
+static void an_id_of_two_calls_tells_of_neither(void **state) {
+  (void)state;
+  struct lumos_job *job = parse_good(TRACE(
+      CALL("cudaLaunchKernel", 4, 2, 1) ","
+      CALL("cudaLaunchKernel", 5, 4, 1) ","
+      CALL("cudaLaunchKernel", 4, 6, 1) ","
+      "{\"ph\":\"X\",\"cat\":\"mirror\",\"name\":\"launch\",\"pid\":1,\"tid\":10,\"ts\":4,\"dur\":1,"
+      "\"args\":{\"correlation\":5}},"
+      KERNEL("a", 7, 4, 10, 1) ","
+      KERNEL("b", 7, 5, 12, 1) ","
+      KERNEL("c", 7, 4, 14, 1)), NULL);
+  assert_int_equal(find_task(job, "a", 0)->call, LUMOS_NONE);
+  assert_int_not_equal(find_task(job, "b", 0)->call, LUMOS_NONE);
+  assert_int_equal(find_task(job, "c", 0)->call, LUMOS_NONE);
+  assert_int_equal(find_note(job, "parse.lost_calls")->count, 2);
+  assert_int_equal(job->ranks.items[0].coverage.launched, 1);
+  lumos_job_free(job);
+}
+
 /* What counts is the category: a Triton launcher has a stream among its arguments and is a host row all the same. */
 static void categories_decide_what_is_on_a_device(void **state) {
   (void)state;
@@ -471,6 +492,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(streams_keep_order_and_overlap),
       cmocka_unit_test(one_graph_launch_has_many_tasks),
+      cmocka_unit_test(an_id_of_two_calls_tells_of_neither),
       cmocka_unit_test(categories_decide_what_is_on_a_device),
       cmocka_unit_test(collectives_say_what_was_recorded),
       cmocka_unit_test(collectives_fall_back),
