@@ -107,6 +107,13 @@ void lumos_replay_free(struct lumos_replay *replay);
 void lumos_write_replay_error(struct lumos_job *job, const struct lumos_stretches *stretches,
                               const struct lumos_timeline *measured, const struct lumos_replay *replay);
 
+/* Shares of the step, of one standard deviation; NAN: not known (model_error.c). `replayed` may be NULL. */
+struct lumos_model_errors {
+  double replay, steps;
+};
+struct lumos_model_errors lumos_model_errors_of(const struct lumos_timeline *measured,
+                                                const struct lumos_timeline *replayed);
+
 /* The transplant (transplant.c). */
 struct lumos_transplant;
 struct lumos_transplant *lumos_transplant_make(const struct lumos_job *job, struct lumos_engine *engine,

@@ -23,19 +23,18 @@ static void add(struct lumos_job *job, const char *id, const char *name, double 
   }
 }
 
-static void add_replay(struct lumos_job *job, const struct lumos_timeline *measured,
-                       const struct lumos_timeline *replayed) {
+static double replay_error(const struct lumos_timeline *measured, const struct lumos_timeline *replayed) {
   double sum = 0;
   size_t first = measured->job.count > 1, count = measured->job.count - first;
-  for (size_t k = first; k < measured->job.count && replayed->job.count == measured->job.count; k++) {
+  if (count == 0 || replayed->job.count != measured->job.count) {
+    return NAN;
+  }
+  for (size_t k = first; k < measured->job.count; k++) {
     double whole = length(&measured->job.items[k]);
     double off = whole > 0 ? length(&replayed->job.items[k]) / whole - 1 : 0;
     sum += off * off;
   }
-  if (count > 0 && replayed->job.count == measured->job.count) {
-    add(job, LUMOS_ERROR_REPLAY, "delays that the model does not explain", sqrt(sum / (double)count),
-        "replay of the recorded steps");
-  }
+  return sqrt(sum / (double)count);
 }
 
 /* Student's t at 95 % by degrees of freedom, from 1, over that of the normal distribution, 1.645; beyond
@@ -46,7 +45,7 @@ static double student(size_t degrees) {
   return degrees <= count ? ratios[degrees - 1] : 1 + 0.93 / (double)degrees;
 }
 
-static void add_steps(struct lumos_job *job, const struct lumos_timeline *measured) {
+static double steps_error(const struct lumos_timeline *measured) {
   double sum = 0, squares = 0;
   size_t first = measured->job.count > 1, count = measured->job.count - first;
   for (size_t k = first; k < measured->job.count; k++) {
@@ -57,10 +56,14 @@ static void add_steps(struct lumos_job *job, const struct lumos_timeline *measur
     double off = length(&measured->job.items[k]) - mean;
     squares += off * off;
   }
-  if (count > 1 && mean > 0) {
-    add(job, LUMOS_ERROR_STEPS, "differences between steps",
-        student(count - 1) * sqrt(2 * squares / (double)(count - 1) / (double)count) / mean, "measured steps");
-  }
+  return count > 1 && mean > 0 ? student(count - 1) * sqrt(2 * squares / (double)(count - 1) / (double)count) / mean
+                               : NAN;
+}
+
+struct lumos_model_errors lumos_model_errors_of(const struct lumos_timeline *measured,
+                                                const struct lumos_timeline *replayed) {
+  return (struct lumos_model_errors){.replay = replayed == NULL ? NAN : replay_error(measured, replayed),
+                                     .steps = steps_error(measured)};
 }
 
 void lumos_note_model_errors(struct lumos_job *job) {
@@ -75,10 +78,11 @@ void lumos_note_model_errors(struct lumos_job *job) {
     lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
     ends = stretches;
     ends.places = engine.unordered ? NULL : engine.node_of;
-    if (lumos_replay(job, &engine, &ends, &measured, &replay, &error)) { /* else it is not known */
-      add_replay(job, &measured, &replay.timeline);
-    }
-    add_steps(job, &measured);
+    bool replayed = lumos_replay(job, &engine, &ends, &measured, &replay, &error); /* else it is not known */
+    struct lumos_model_errors errors = lumos_model_errors_of(&measured, replayed ? &replay.timeline : NULL);
+    add(job, LUMOS_ERROR_REPLAY, "delays that the model does not explain", errors.replay,
+        "replay of the recorded steps");
+    add(job, LUMOS_ERROR_STEPS, "differences between steps", errors.steps, "measured steps");
     lumos_replay_free(&replay);
     lumos_engine_free(&engine);
   }

@@ -13,10 +13,12 @@
  */
 #include "sim/opportunity.h"
 
-#include "sim/metrics.h"
+#include "sim/clock.h"
+#include "sim/opportunity_range.h"
 #include "sim/scaled_work.h"
 
 #include "base/parallel.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -48,6 +50,7 @@ struct search {
   const struct lumos_times *medians;
   struct lumos_stretches ends;   /* for runs of nodes, where the engine has them */
   struct lumos_steps_list steps; /* of the job, as simulated */
+  struct lumos_opportunity_range range;
   struct lumos_retiming *retiming;
   struct worker workers[MOST_WORKERS];
   pthread_mutex_t lock; /* of what follows */
@@ -221,6 +224,24 @@ static void halve(const struct search *search, struct trials *free_ones, struct 
 
 /* ---- metrics ---- */
 
+/* The mean of those that count: of several not the first, which begins before the change. */
+static double mean_step(const struct search *search, const int64_t *steps) {
+  size_t first = search->steps.count > 1;
+  double sum = 0;
+  for (size_t k = first; k < search->steps.count; k++) {
+    sum += (double)steps[k];
+  }
+  return sum / (double)(search->steps.count - first);
+}
+
+static void set_range(struct lumos_metric *metric, double half_width) {
+  double value = lumos_decimal_value(metric->value), half = half_width * value;
+  if (isfinite(half) && value + half < (double)LUMOS_TIME_LIMIT) {
+    metric->low = (struct lumos_decimal){half < value ? llround(value - half) : 0, 0};
+    metric->high = (struct lumos_decimal){llround(value + half), 0};
+  }
+}
+
 /* The job's steps, one by one. */
 static void write_trial(struct lumos_job *job, const struct search *search, const struct trial *trial, int factor) {
   const char *kind = lumos_work_name(&trial->work);
@@ -230,6 +251,8 @@ static void write_trial(struct lumos_job *job, const struct search *search, cons
         "opportunities have no result: with less of a kind of work the tasks of the graph wait for each other", NULL);
     return;
   }
+  double half_width =
+      lumos_opportunity_half_width(&search->range, &trial->work, trial->millionths, mean_step(search, trial->steps));
   for (size_t k = 0; k < search->steps.count; k++) {
     struct lumos_scope scope = lumos_everywhere;
     scope.step = search->steps.items[k].step;
@@ -237,6 +260,7 @@ static void write_trial(struct lumos_job *job, const struct search *search, cons
     scope.group = trial->work.group;
     lumos_metric_add(job, metric_names[factor], &scope, LUMOS_METRIC_SIMULATED,
                      (struct lumos_decimal){trial->steps[k], 0});
+    set_range(&job->metrics.items[job->metrics.count - 1], half_width);
   }
 }
 
@@ -284,7 +308,7 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
 
 void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine *engine,
                                struct lumos_retiming *retiming, const struct lumos_held *bindings,
-                               const struct lumos_stretches *stretches) {
+                               const struct lumos_stretches *stretches, struct lumos_model_errors errors) {
   struct lumos_times *medians = lumos_like_rank_medians(job);
   struct search search = {.job = job,
                           .engine = engine,
@@ -297,7 +321,9 @@ void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine 
   struct lumos_timeline timeline;
   lumos_timeline_make(&timeline, job, job->runs.items, stretches);
   search.steps = timeline.job;
+  lumos_opportunity_range_make(&search.range, job, errors);
   search_all(&search, job, bindings);
+  lumos_opportunity_range_free(&search.range);
   lumos_timeline_free(&timeline);
   for (size_t w = 0; w < MOST_WORKERS; w++) {
     if (search.workers[w].runs != NULL) {
@@ -337,7 +363,7 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
   if (done) {
     struct lumos_stretches stretches;
     lumos_find_stretches(job, &stretches);
-    lumos_write_opportunities(job, &engine, &retiming, bindings, &stretches);
+    lumos_write_opportunities(job, &engine, &retiming, bindings, &stretches, (struct lumos_model_errors){NAN, NAN});
     lumos_vector_free(&stretches);
   }
   lumos_retiming_free(&retiming);

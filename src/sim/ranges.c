@@ -37,7 +37,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double WITHIN_90 = 1.645; /* standard deviations */
 /* Chosen, by how far changes of emulated jobs are off (tests/cli/ranges.sh, one list of chances): a hundredth or two of
  * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved; and a
  * thousandth that any change moves, three where tasks come from other places of the recording. */
@@ -298,8 +297,7 @@ static int32_t uncounted_step(const struct lumos_job *job, enum lumos_source sou
   return first < last ? first : LUMOS_ABSENT_INT;
 }
 
-/* The mean over the job's steps that count; NAN: it has none. */
-static double mean_of(const struct lumos_job *job, const char *name, enum lumos_source source) {
+double lumos_mean_step(const struct lumos_job *job, const char *name, enum lumos_source source) {
   lumos_string_id id = lumos_intern_text(job->strings, name);
   int32_t uncounted = uncounted_step(job, source);
   double sum = 0;
@@ -451,19 +449,21 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
 
 /* ---- errors of the step as a whole ---- */
 
-/* How much of the step, as a share of it, is spent otherwise than it was measured. NAN where nothing was measured. */
-struct change {
-  double moved;  /* time of all parts that grew, or of all that shrank */
-  double beside; /* how much more or less of compute and communication overlaps */
-};
+struct lumos_change_errors lumos_change_errors(struct lumos_change change, double replay, bool rebuilt) {
+  double least = rebuilt ? LEAST_REBUILT : LEAST_SHARE;
+  return (struct lumos_change_errors){.carried = fmin(CARRIED_SHARE * change.moved, 1) * replay,
+                                      .moved = hypot(least, CHANGE_SHARE * change.moved),
+                                      .beside = BESIDE_SHARE * change.beside};
+}
 
 /* Of a job without GPUs, which has no parts, 0. */
 static double part_of(const struct ranges *ranges, const char *part, enum lumos_source source) {
-  double time = mean_of(ranges->job, part, source);
+  double time = lumos_mean_step(ranges->job, part, source);
   return isnan(time) ? 0 : time;
 }
 
-static struct change find_change(const struct ranges *ranges) {
+/* NAN where nothing was measured. */
+static struct lumos_change find_change(const struct ranges *ranges) {
   static const char *const parts[] = {"exposed_compute", "overlapped", "exposed_communication", "exposed_copy", "idle"};
   enum { OVERLAPPED = 1, PARTS = sizeof parts / sizeof *parts };
   double was[PARTS], is[PARTS], more = 0, less = 0;
@@ -473,10 +473,10 @@ static struct change find_change(const struct ranges *ranges) {
     more += fmax(is[i] - was[i], 0);
     less += fmax(was[i] - is[i], 0);
   }
-  double step = ranges->step, measured = mean_of(ranges->job, "step_time", LUMOS_METRIC_MEASURED);
-  return isnan(measured) ? (struct change){NAN, NAN}
-                         : (struct change){fmax(fmax(more, less), fabs(step - measured)) / step,
-                                           fabs(is[OVERLAPPED] - was[OVERLAPPED]) / step};
+  double step = ranges->step, measured = lumos_mean_step(ranges->job, "step_time", LUMOS_METRIC_MEASURED);
+  return isnan(measured) ? (struct lumos_change){NAN, NAN}
+                         : (struct lumos_change){fmax(fmax(more, less), fabs(step - measured)) / step,
+                                                 fabs(is[OVERLAPPED] - was[OVERLAPPED]) / step};
 }
 
 static double share_of_error(const struct lumos_job *job, const char *id) {
@@ -502,19 +502,19 @@ static double overlapped_share(const struct ranges *ranges) {
 /* The squares of all of them, as shares of the step. */
 static struct sides whole_squares(struct ranges *ranges) {
   const struct lumos_job *job = ranges->job;
-  struct change change = find_change(ranges);
-  double rebuilt = rebuild_share(job), least = rebuilt < 0 ? LEAST_SHARE : LEAST_REBUILT;
+  double rebuilt = rebuild_share(job);
+  struct lumos_change_errors errors =
+      lumos_change_errors(find_change(ranges), share_of_error(job, LUMOS_ERROR_REPLAY), rebuilt >= 0);
   const struct {
     const char *name;
     double share;
     bool longer; /* only that */
   } sources[] = {
-      {"delays that the model does not explain",
-       fmin(CARRIED_SHARE * change.moved, 1) * share_of_error(job, LUMOS_ERROR_REPLAY), false},
+      {"delays that the model does not explain", errors.carried, false},
       {"differences between steps", share_of_error(job, LUMOS_ERROR_STEPS), false},
       {"rebuilding", fmax(rebuilt, 0), false},
-      {"what the change does to other tasks", hypot(least, CHANGE_SHARE * change.moved), false},
-      {"kernels beside communication", BESIDE_SHARE * change.beside, false},
+      {"what the change does to other tasks", errors.moved, false},
+      {"kernels beside communication", errors.beside, false},
       {"communication that comes behind CUDA graphs",
        share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges), true},
   };
@@ -544,7 +544,8 @@ static void set_ranges(struct ranges *ranges, struct sides whole) {
     if (i < ranges->kinds) {
       all = (struct sides){whole.up * step * step, whole.down * step * step};
     }
-    double low = value - WITHIN_90 * sqrt(sides->down + all.down), high = value + WITHIN_90 * sqrt(sides->up + all.up);
+    double low = value - LUMOS_WITHIN_90 * sqrt(sides->down + all.down),
+           high = value + LUMOS_WITHIN_90 * sqrt(sides->up + all.up);
     if (high < (double)LUMOS_TIME_LIMIT && low <= value) { /* neither is where a run has no such figure */
       metric->low = (struct lumos_decimal){low > 0 ? llround(low) : 0, 0};
       metric->high = (struct lumos_decimal){llround(high), 0};
@@ -564,7 +565,7 @@ static void tell_largest(const struct ranges *ranges) {
 void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
                         const struct lumos_stretches *stretches, struct lumos_metric_span span) {
   struct ranges ranges = {.job = job, .known = true};
-  ranges.step = mean_of(job, "step_time", LUMOS_METRIC_SIMULATED);
+  ranges.step = lumos_mean_step(job, "step_time", LUMOS_METRIC_SIMULATED);
   ranges.uncounted = uncounted_step(job, LUMOS_METRIC_SIMULATED);
   if (!(ranges.step > 0)) {
     return;

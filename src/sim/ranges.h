@@ -14,4 +14,22 @@ struct lumos_metric_span {
 void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
                         const struct lumos_stretches *stretches, struct lumos_metric_span span);
 
+/* How much of the step, as a share of it, is spent otherwise than it was measured. */
+struct lumos_change {
+  double moved;  /* time of all parts that grew, or of all that shrank */
+  double beside; /* how much more or less of compute and communication overlaps */
+};
+/* What the change leaves unsure, as shares of the step, one standard deviation each: delays that are carried over, of
+ * which the replay shows how much they are off; durations of tasks that are not named; kernels beside communication. */
+struct lumos_change_errors {
+  double carried, moved, beside;
+};
+struct lumos_change_errors lumos_change_errors(struct lumos_change change, double replay, bool rebuilt);
+
+/* So many standard deviations to each side hold 90 %. */
+#define LUMOS_WITHIN_90 1.645
+
+/* The mean of a figure over the job's steps that count; NAN: it has none. */
+double lumos_mean_step(const struct lumos_job *job, const char *name, enum lumos_source source);
+
 #endif

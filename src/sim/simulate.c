@@ -14,6 +14,7 @@
 #include "sim/rollup.h"
 
 #include <lumos/graph.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,7 +225,11 @@ static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation
     job->stage = LUMOS_STAGE_SIM;
   }
   if (done && runs.opportunities) {
-    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &stretches);
+    struct lumos_model_errors errors = {NAN, NAN}; /* of a changed job they are not all that is unsure */
+    if (!lumos_job_edited(job) && measured.steps.count > 0) {
+      errors = lumos_model_errors_of(&measured, &runs.replay.timeline);
+    }
+    lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &stretches, errors);
   }
   lumos_retiming_free(&runs.retiming);
   lumos_transplant_free(runs.transplant);

@@ -2,7 +2,10 @@
  * 50, then 49 of others. Any change moves a thousandth, here 0.2 ns; 90 % are 1.645 standard deviations. */
 #include "sim_jobs.h"
 
+#include "sim/opportunity_range.h"
+
 #include <lumos/sim.h>
+#include <math.h>
 
 static struct lumos_task *task(struct lumos_job *job, const char *name) {
   return &job->tasks.items[task_named(job, name)];
@@ -91,10 +94,26 @@ static void steps_differ(void **state) {
   lumos_job_free(job);
 }
 
+/* Half of the matrix products, which are half of 60 ns of kernels: 15 ns of a step of then 90 move, and 5 of the 20 that
+ * overlap. So of replays a third of 1 % counts, 1.5 % of a sixth with a thousandth, and 35 % of an eighteenth:
+ * 1.645 sqrt(0.003333^2 + 0.0025^2 + 0.001^2 + 0.019444^2). */
+static void an_opportunity_is_as_sure_as_any_change(void **state) {
+  (void)state;
+  struct lumos_opportunity_range range = {
+      .errors = {.replay = 0.01, .steps = 0}, .step = 100, .compute = 60, .overlapped = 20, .communication = 30};
+  const struct lumos_work gemm = {.subject = LUMOS_WORK_KIND, .kind = LUMOS_GEMM};
+  range.kinds[LUMOS_GEMM] = 0.5;
+  assert_int_equal(1e5 * lumos_opportunity_half_width(&range, &gemm, 500000, 90), 3275);
+  range.errors.steps = 0.04; /* 1.645 sqrt(0.019911^2 + 0.04^2) */
+  assert_int_equal(1e5 * lumos_opportunity_half_width(&range, &gemm, 500000, 90), 7350);
+  range.errors.replay = NAN;
+  assert_true(isnan(lumos_opportunity_half_width(&range, &gemm, 500000, 90)));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_common_error_is_run_one_sigma_up_and_down),
-                                     cmocka_unit_test(kernels_of_one_name_are_off_together),
-                                     cmocka_unit_test(graphs_without_overlap_are_as_sure),
-                                     cmocka_unit_test(steps_differ)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_common_error_is_run_one_sigma_up_and_down),
+      cmocka_unit_test(kernels_of_one_name_are_off_together), cmocka_unit_test(graphs_without_overlap_are_as_sure),
+      cmocka_unit_test(steps_differ), cmocka_unit_test(an_opportunity_is_as_sure_as_any_change)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

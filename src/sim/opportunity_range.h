@@ -1,0 +1,25 @@
+/* How sure an opportunity is: the range of the step with less of a kind of work. */
+#ifndef LUMOS_SIM_OPPORTUNITY_RANGE_H
+#define LUMOS_SIM_OPPORTUNITY_RANGE_H
+
+#include "sim/metrics.h"
+#include "sim/work.h"
+
+struct lumos_opportunity_range {
+  struct lumos_model_errors errors;
+  double step, compute, overlapped, communication, copy; /* of the job's mean step, ns */
+  double *groups;                                        /* by string: the share that the group has of communication */
+  double kinds[LUMOS_TASK_KINDS];                        /* the share that the kind has of kernels that compute */
+};
+
+/* Of an unchanged job with the metrics of its run. O(device tasks). */
+void lumos_opportunity_range_make(struct lumos_opportunity_range *range, const struct lumos_job *job,
+                                  struct lumos_model_errors errors);
+void lumos_opportunity_range_free(struct lumos_opportunity_range *range);
+
+/* Half the width of the 90 % range of the step, as a share of it, with so many millionths of the work left, where the
+ * job's mean step is then `step` ns. NAN: not known. */
+double lumos_opportunity_half_width(const struct lumos_opportunity_range *range, const struct lumos_work *work,
+                                    int64_t millionths, double step);
+
+#endif
