@@ -248,7 +248,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^(?P<what>%s) (?P<all>%s) of the step(?P<ranks>: .*)?$' % ('|'.join(LOSSES), SHARE), loss),
     (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
     (r'^[Rr]ank \d+ arrives ', late),
-    (r'^Halving .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)$' % (TIME, SHARE), halving),
+    (r'^Halving .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), halving),
     (r'^The critical path is (?P<list>[^;]*)(?:; (?P<of_rank>%s) of it is on rank (?P<rank>\d+))?$' % SHARE, largest('pathkinds', 'kind')),
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
     (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),

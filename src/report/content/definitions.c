@@ -9,6 +9,11 @@ static const struct report_definition definitions[] = {
     {"simulated", "simulated",
      "The simulated execution graph: every task starts when its dependencies are done and its lane is free. After a "
      "change this is the prediction, with the profiler's cost unless that was removed."},
+    {"range", "range",
+     "What a recording of the changed job, with as many steps, would show with a chance of 90 %. It adds up what is "
+     "unsure: durations from models, delays that are copied from the trace, kernels that run beside others than "
+     "before, and how "
+     "much steps differ."},
     {"step", "step",
      "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
      "step k-1 ended. The job's step ends with its last rank's."},
