@@ -6,6 +6,7 @@ const MEASURED_ALPHA = 0.55; /* as in the page's own drawing */
 const BEYOND = 10; /* how far what leaves the picture is painted */
 const MOST_PIXELS = 16e6; /* browsers refuse canvases that are too large */
 const MOST_HEIGHT = 16000;
+const LEVELS = 4; /* a column's height is told in quarters */
 
 const LEAST_NAME = 26; /* pixels; in less no name fits, */
 const LEAST_HEIGHT = 11; /* nor in a bar that is lower */
@@ -97,6 +98,7 @@ class Painter {
     const {names, kinds} = job();
     if (lane.leftOut > 0) {
       this.paintColumns(picture.columns()[place], y + upper, height / picture.folds.full[place].height);
+      this.paintEarly(lane, y + upper, [upper, upper - height]);
     }
     for (const timeline of job().twice ? [MEASURED, SIMULATED] : [SIMULATED]) {
       const {start, dur} = lane.times[timeline];
@@ -134,6 +136,21 @@ class Painter {
         }
       }
     }
+    context.globalAlpha = 1;
+  }
+
+  /* The same before the first step, which the page's own drawing does not show: simulated work stands, measured work hangs. */
+  paintEarly({early}, base, heights) {
+    const {context} = this;
+    const {begin, from, early_column: column, kinds} = job();
+    context.globalAlpha = PALE;
+    early.forEach((cells, hangs) => {
+      for (let i = 0; i < cells.length; i += 4) {
+        const [kind, x, width, level] = cells.slice(i, i + 4);
+        const height = heights[hangs] * level / LEVELS;
+        this.bar(kinds[kind][0], begin + x * column, Math.min(begin + (x + width) * column, from), base - Math.max(height, 0), Math.abs(height));
+      }
+    });
     context.globalAlpha = 1;
   }
 

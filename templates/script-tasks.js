@@ -54,6 +54,7 @@ const unpackLane = (packed, number, first) => {
     waits: packed.waits || [], /* [place, kind of doubt, from, until] */
     passes: packed.passes || [], /* [place, phase, micro-batch, layer] from that place on */
     bytes: new Map(packed.bytes || []), /* by place */
+    early: packed.early || [], /* columns before the first step: as simulated, as measured */
     legs: [], /* {step, from, until} of critical paths on it */
   };
 };

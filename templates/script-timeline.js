@@ -69,7 +69,7 @@ class Timeline {
       this.panel, this.hint.element, this.status);
   }
 
-  /* What came before the first step is not in the page's own drawing. */
+  /* What came before the first step is not in the page's own drawing, but in columns of its own (script-paint.js). */
   earlyButton() {
     const {begin, from, steps: [first]} = job();
     return begin < from && first ? [button('', 'Show what came before', 'Show what came before step ' + first[0], () => this.view.goEarly())] : [];
@@ -178,7 +178,7 @@ class Timeline {
       formatTime(span.from) + ' to ' + formatTime(span.until) + ', ' + formatTime(Math.round(span.until - span.from)) + ' across';
     this.note.textContent = !span || leftOut === 0 ? '' :
       'Pale columns stand for ' + formatCount(leftOut) + ' shorter tasks that are not on this page one by one: what looks empty there ' +
-      'need not have been idle.' + (span.from < this.view.whole.from ? ' Before the first step they are not drawn.' : '');
+      'need not have been idle.';
     this.say(span ? 'Shown: ' + this.span.textContent : 'Shown: all steps');
     this.draw();
   }

@@ -443,6 +443,36 @@ static void legs_are_the_chain(void **state) {
   forget(shown);
 }
 
+/* Of a chain in two columns one arrow leads from the right of the last box of the first column to the left of the first
+ * box of the second; the others stay in their columns. */
+static void an_arrow_crosses_to_the_next_column(void **state) {
+  (void)state;
+  struct shown *shown = show(streams_job, &plain);
+  const struct report_dependencies *dependencies = &shown->content.dependencies;
+  struct report_scene scene;
+  assert_true(report_dependencies_scene(dependencies, 2, &scene));
+  int32_t lefts[4] = {0};
+  size_t boxes = 0, crossing = 0;
+  for (size_t i = 1; i < scene.marks.count; i++) {
+    const struct report_mark *group = &scene.marks.items[i - 1];
+    if (group->kind == MARK_GROUP && group->css != NULL && boxes < 4) {
+      lefts[boxes++] = scene.marks.items[i].x;
+    }
+  }
+  assert_int_equal(boxes, 4);
+  assert_true(lefts[3] > lefts[0] + REPORT_DEPENDENCY_WIDTH);
+  for (size_t i = 0; i < scene.marks.count; i++) {
+    const struct report_mark *mark = &scene.marks.items[i];
+    if (mark->kind == MARK_CURVE) {
+      const struct report_point *points = &scene.points.items[mark->point_first];
+      crossing += points[0].x == lefts[0] + REPORT_DEPENDENCY_WIDTH && points[mark->point_count - 1].x == lefts[3];
+    }
+  }
+  assert_int_equal(crossing, 1);
+  report_scene_free(&scene);
+  forget(shown);
+}
+
 /* C1 takes none of the chain's time: it is there because the others wait for its start. */
 static void the_last_member_is_called_so(void **state) {
   (void)state;
@@ -498,6 +528,7 @@ int main(void) {
       cmocka_unit_test(the_scene_has_a_box_for_every_node),
       cmocka_unit_test(times_have_room),
       cmocka_unit_test(areas_are_times),
+      cmocka_unit_test(an_arrow_crosses_to_the_next_column),
       cmocka_unit_test(legs_are_the_chain),
       cmocka_unit_test(the_last_member_is_called_so),
   };

@@ -237,6 +237,29 @@ static void choice_of_equals(void **state) {
   }
 }
 
+/* The first step begins with kernel 500, 50 ms after kernel 0: what came before stands in 500 columns of 0.1 ms, each
+ * with a call and a short kernel. */
+static void what_came_before_is_in_columns(void **state) {
+  (void)state;
+  struct lumos_job *job = large_job();
+  for (uint32_t k = 0; k < 250; k++) {
+    job->tasks.items[KERNELS + k].kind = LUMOS_NORM;
+  }
+  job->ranks.items[0].base = 50000000;
+  const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+  struct lumos_text text = packed(job, &options, NULL, NULL);
+  assert_has(&text, ",\"begin\":-50000000,\"early_column\":100000,");
+  assert_has(&text, ",\n\"early\":[[14,0,500,1]]}");
+  assert_has(&text, ",\n\"early\":[[4,0,250,1,1,250,250,1]]}");
+  lumos_text_free(&text);
+
+  job->ranks.items[0].base = 0;
+  text = packed(job, &options, NULL, NULL);
+  assert_null(strstr(text.bytes, "\"early"));
+  lumos_text_free(&text);
+  lumos_job_free(job);
+}
+
 /* A chain through 70 of the short kernels and their calls, each with its lag and its run. */
 static void add_long_chain(struct lumos_path_parts *parts) {
   struct lumos_path_part outside = {.task = LUMOS_NONE};
@@ -391,6 +414,7 @@ int main(void) {
       cmocka_unit_test(choice),
       cmocka_unit_test(choice_of_all),
       cmocka_unit_test(choice_of_equals),
+      cmocka_unit_test(what_came_before_is_in_columns),
       cmocka_unit_test(chain),
       cmocka_unit_test(facts),
       cmocka_unit_test(routes),

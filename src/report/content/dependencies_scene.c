@@ -197,8 +197,22 @@ static int32_t height_of_columns(const struct report_dependencies *dependencies,
 
 /* --- Arrows --- */
 
-/* The curve of an edge, moved to its column. What leads to another column comes into it from above, where it is critical;
- * else it is not drawn. */
+/* From the right of a box to the upper left of one in the next column, through the gap between them. */
+static void cross_gap(struct canvas *canvas, const struct report_dependency_edge *edge) {
+  struct report_point from = place_of(canvas, edge->from), to = place_of(canvas, edge->to);
+  size_t column = column_of(&canvas->columns, canvas->dependencies->layout.places[edge->to].y);
+  int32_t gap = (int32_t)column * canvas->columns.stride - canvas->left - COLUMN_GAP / 2;
+  from.x += REPORT_DEPENDENCY_WIDTH;
+  from.y += height_of_box(canvas->dependencies, edge->from) / 2;
+  to.y += INSET / 2; /* above the box's time, which stands left of it */
+  const struct report_point points[] = {from, {gap, from.y}, {gap, to.y}, to};
+  for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+    lumos_vector_push(&canvas->moved, points[i]);
+  }
+}
+
+/* The curve of an edge, moved to its column. What is critical and leads to the next column crosses the gap; what leads
+ * farther comes into its column from above. Other edges between columns are not drawn. */
 static const struct report_point *points_of(struct canvas *canvas, size_t edge, size_t *count) {
   const struct report_layout *layout = &canvas->dependencies->layout;
   const struct report_dependency_edge *record = &canvas->dependencies->edges.items[edge];
@@ -208,7 +222,9 @@ static const struct report_point *points_of(struct canvas *canvas, size_t edge, 
   for (size_t i = layout->edge_first[edge]; i < layout->edge_first[edge + 1] && from == to; i++) {
     lumos_vector_push(&canvas->moved, moved_to(&canvas->columns, to, layout->points.items[i]));
   }
-  if (from != to && record->binding) {
+  if (from + 1 == to && record->binding) {
+    cross_gap(canvas, record);
+  } else if (from != to && record->binding) {
     struct report_point place = place_of(canvas, record->to);
     const int32_t above[] = {BEGINNING, BEGINNING / 2, BEGINNING / 3, 0};
     for (size_t i = 0; i < sizeof above / sizeof above[0]; i++) {

@@ -1,5 +1,6 @@
 /* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) /
- * column * pixels to the right of its lane's left edge; "begin": the first instant of all, where that is before "from";
+ * column * pixels to the right of its lane's left edge; "begin": the first instant of all, where that is before "from",
+ * and "early_column": how much time a column has before it;
  * "twice": measured work is drawn, too; "steps": [[number, start, end]], "window": [from, until] where every task is
  * embedded, "kinds": [[class, label]] by number, "phases": labels by number, "holds": [[what held it, which end of that,
  * evidence]], "routes": the critical paths, "lanes": [{...}] in the order of the pictures.
@@ -11,7 +12,9 @@
  * embedded. A column that says nothing anywhere (0 or null) is left out. "waits": [place on the lane, kind, from,
  * until] of doubtful waits before embedded tasks; the kinds' classes: "doubts". "ends": for each task whose end
  * something else held than its duration: its place on the lane, by whom, how. "passes": [place, phase, micro-batch,
- * layer] from that place on, up to the next one; "bytes": [place, bytes].
+ * layer] from that place on, up to the next one; "bytes": [place, bytes]. "early", where tasks are left out: columns
+ * from "begin" to "from", as simulated, and where it is drawn as measured, too: [kind, column, columns, quarters] in one
+ * row.
  *
  * What many tasks have in common stands in "names": [kind, name, op, module, shapes], all but the kind as numbers in
  * "texts"; -1, and what is missing at the end: there is none.
@@ -28,13 +31,14 @@
 #include "report/content/doubt.h"
 #include "report/content/gantt.h"
 #include "report/content/tally.h"
+#include "report/draw/raster.h"
 #include "report/text/names.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Room for all names, and the least that each may have. */
-enum { NAMES_ROOM = 600 * 1024, NAME_LEAST = 40, MOST_STEPS = 2000 };
+enum { NAMES_ROOM = 600 * 1024, NAME_LEAST = 40, MOST_STEPS = 2000, EARLY_COLUMNS = 500 };
 #define NOT_EMBEDDED (LUMOS_ABSENT + 1)
 
 enum { HOLDS = LUMOS_CONSTRAINT_KINDS * 3 * 5 }; /* by kind, end and evidence, each with "absent" */
@@ -62,6 +66,8 @@ struct packing {
   size_t capacity;
   uint32_t *places; /* by lane: its place among those that are drawn; LUMOS_NONE */
   int64_t origin;
+  struct report_raster early; /* from the first instant to the first step */
+  struct report_raster_runs cells;
   struct packed_lane lane;
   int64_t *values;             /* of a column of that lane */
   uint8_t hold_numbers[HOLDS]; /* number + 1 */
@@ -348,6 +354,42 @@ static void put_waits(const struct packing *packing, struct lumos_text *out) {
   lumos_text_put(out, any ? "]" : "");
 }
 
+static void put_early_cells(struct packing *packing, enum report_timeline timeline, struct lumos_text *out) {
+  const struct lumos_lane *lane = packing->lane.lane;
+  report_raster_clear(&packing->early);
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    int64_t start = 0;
+    int64_t duration = 0;
+    if (report_task_time(&packing->lane.clock, timeline, task, &start, &duration)) {
+      report_raster_add(&packing->early, packing->job->tasks.items[task].kind, start, duration);
+    }
+  }
+  packing->cells.count = 0;
+  report_raster_read(&packing->early, &packing->cells);
+  lumos_text_char(out, '[');
+  for (size_t i = 0; i < packing->cells.count; i++) {
+    const struct report_raster_run *cell = &packing->cells.items[i];
+    lumos_text_format(out, "%s%d,%" PRId32 ",%" PRId32 ",%d", i == 0 ? "" : ",", cell->kind, cell->x, cell->width,
+                      cell->level);
+  }
+  lumos_text_char(out, ']');
+}
+
+/* What ran before the first step, which the picture does not show, where not every task is embedded. */
+static void put_early(struct packing *packing, struct lumos_text *out) {
+  const struct report_timelines *timelines = packing->detail->from.timelines;
+  if (timelines->begin >= timelines->from || packing->lane.count == packing->lane.lane->task_count) {
+    return;
+  }
+  lumos_text_put(out, ",\n\"early\":[");
+  put_early_cells(packing, SIMULATED, out);
+  if (timelines->twice) {
+    lumos_text_char(out, ',');
+    put_early_cells(packing, MEASURED, out);
+  }
+  lumos_text_char(out, ']');
+}
+
 static void put_lane(struct packing *packing, uint32_t number, struct lumos_text *out) {
   const struct packed_lane *lane = &packing->lane;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
@@ -369,6 +411,7 @@ static void put_lane(struct packing *packing, uint32_t number, struct lumos_text
   put_passes(packing, out);
   put_bytes(packing, out);
   put_waits(packing, out);
+  put_early(packing, out);
   lumos_text_char(out, '}');
 }
 
@@ -502,7 +545,8 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
                     packing->origin, timelines->from - packing->origin, report_gantt_column(timelines),
                     report_axis_pixels(timelines));
   if (timelines->begin < timelines->from) {
-    lumos_text_format(out, ",\"begin\":%" PRId64, timelines->begin - packing->origin);
+    lumos_text_format(out, ",\"begin\":%" PRId64 ",\"early_column\":%" PRId64, timelines->begin - packing->origin,
+                      packing->early.per_column);
   }
   lumos_text_format(out, ",\"twice\":%s", timelines->twice ? "true" : "false");
   lumos_text_put(out, ",\n\"steps\":[");
@@ -552,6 +596,7 @@ void report_detail_json(const struct report_detail *detail, struct lumos_text *o
   report_tallies_begin(&packing.texts, packing.job->strings);
   grow_names(&packing);
   find_places(&packing);
+  report_raster_begin(&packing.early, detail->from.timelines->begin, detail->from.timelines->from, EARLY_COLUMNS);
   put_frame(&packing, out);
   put_lanes(&packing, out);
   put_names(&packing, out);
@@ -560,6 +605,8 @@ void report_detail_json(const struct report_detail *detail, struct lumos_text *o
   put_holds(&packing, out);
   lumos_text_put(out, "}\n");
   free(packing.numbers);
+  report_raster_free(&packing.early);
+  lumos_vector_free(&packing.cells);
   report_tallies_free(&packing.texts);
   lumos_vector_free(&packing.names);
   free(packing.places);
