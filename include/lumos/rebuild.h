@@ -28,14 +28,16 @@ struct lumos_rebuild {
       overlap_gradients; /* a bucket is reduced as soon as it is full; off: after the last backward pass */
   enum lumos_switch distributed_optimizer; /* each replica updates its share of the parameters, and all gather them */
   enum lumos_schedule schedule;
-  int32_t split_count;              /* 0: layers are spread evenly */
+  const char *learn_from; /* a selector (transform.h): templates are made of blocks whose tasks on threads it takes all;
+                             NULL: of all */
+  int32_t split_count;    /* 0: layers are spread evenly */
   int32_t split[LUMOS_MOST_STAGES]; /* else the layers of each stage, or of each chunk in the order of the model */
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
  * "layers", "micro-batches", "pp", "vp", "dp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "split"
- * (numbers joined by commas), "overlap-gradients", "distributed-optimizer" ("on", "off"). False where the argument is none of
- * these. */
+ * (numbers joined by commas), "overlap-gradients", "distributed-optimizer" ("on", "off"), "learn-from" (a selector, which is kept
+ * by reference). False where the argument is none of these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 

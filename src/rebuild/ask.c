@@ -90,6 +90,10 @@ static bool take(struct lumos_rebuild *asked, const char *name, const char *argu
     *wanted = "the layers of every stage, or chunk, such as 12,14,14,8";
     return read_split(asked, argument);
   }
+  if (strcmp(name, "learn-from") == 0) {
+    asked->learn_from = argument; /* read when there is a job */
+    return true;
+  }
   if (switch_of(asked, name) != NULL) {
     *wanted = "on or off";
     return read_switch(switch_of(asked, name), argument);
@@ -116,6 +120,12 @@ static void tell_number(struct lumos_text *text, const char *name, int32_t value
   }
 }
 
+static void tell_text(struct lumos_text *text, const char *name, const char *value) {
+  if (value != NULL) {
+    lumos_text_format(text, " --%s '%s'", name, value);
+  }
+}
+
 void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   lumos_text_put(text, "--rebuild");
   tell_number(text, "layers", asked->layers);
@@ -124,6 +134,7 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "vp", asked->chunks);
   tell_number(text, "dp", asked->replicas);
   tell_number(text, "bucket-mb", asked->bucket_mb);
+  tell_text(text, "learn-from", asked->learn_from);
   tell_switch(text, "overlap-gradients", asked->overlap_gradients);
   tell_switch(text, "distributed-optimizer", asked->distributed_optimizer);
   if (asked->schedule != 0) {

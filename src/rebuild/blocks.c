@@ -233,9 +233,12 @@ static uint32_t place_of_lane(const struct lumos_job *job, uint32_t lane) {
 
 static uint64_t hash_device(const struct rebuild_blocks *blocks, const uint8_t *joined, uint64_t hash, uint32_t t) {
   const struct lumos_task *task = &blocks->job->tasks.items[t];
-  const struct lumos_comm *comm = &lumos_detail_of(blocks->job, task)->comm;
   hash = lumos_hash_mix(hash, lumos_key_pair(place_of_lane(blocks->job, task->lane), task->kind));
-  hash = lumos_hash_mix(hash, lumos_key_pair(comm->op, joined[t]));
+  return lumos_hash_mix(hash, lumos_key_pair(lumos_detail_of(blocks->job, task)->comm.op, joined[t]));
+}
+
+static uint64_t hash_partners(const struct rebuild_blocks *blocks, uint64_t hash, uint32_t t) {
+  const struct lumos_comm *comm = &lumos_detail_of(blocks->job, &blocks->job->tasks.items[t])->comm;
   hash = lumos_hash_mix(hash, comm->group);
   for (uint32_t p = 0; p < comm->peer_count; p++) {
     const struct lumos_peer *peer = &blocks->job->peers.items[comm->peer_first + p];
@@ -269,6 +272,10 @@ static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handin
     }
     for (uint32_t t = block->first; t < block->first + block->count; t++) {
       hash = hash_call(blocks, hash, t);
+    }
+    block->shape = hash;
+    for (uint32_t i = 0; i < block->device_count; i++) {
+      hash = hash_partners(blocks, hash, blocks->devices[block->device_first + i]);
     }
     block->structure = hash;
   }
@@ -334,4 +341,9 @@ void rebuild_steps_list(struct rebuild_steps *steps, const struct rebuild_blocks
     }
   }
   steps->count = kept;
+}
+
+uint32_t rebuild_step_index(const struct rebuild_steps *steps, int32_t step) {
+  const int32_t *found = bsearch(&step, steps->items, steps->count, sizeof step, by_number);
+  return (uint32_t)(found - steps->items);
 }

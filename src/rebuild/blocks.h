@@ -21,6 +21,7 @@ struct rebuild_block {
   bool weights;                        /* it is for gradients of weights that can be put off, and for nothing else */
   uint32_t turn;      /* how many blocks of its thread and step are called the same and come before it */
   uint64_t structure; /* what it does on streams and with events; equal in blocks that do the same */
+  uint64_t shape;     /* the same, whoever it communicates with */
 };
 
 struct rebuild_blocks {
@@ -39,5 +40,7 @@ void rebuild_blocks_free(struct rebuild_blocks *blocks);
 /* The numbers of the steps that blocks are of, ascending. The caller frees the vector. */
 LUMOS_VECTOR_TYPE(rebuild_steps, int32_t);
 void rebuild_steps_list(struct rebuild_steps *steps, const struct rebuild_blocks *blocks);
+/* Where one of them stands among them. O(log steps). */
+uint32_t rebuild_step_index(const struct rebuild_steps *steps, int32_t step);
 
 #endif

@@ -5,6 +5,7 @@
 #include "rebuild/exchange.h"
 #include "rebuild/groups.h"
 #include "rebuild/join.h"
+#include "rebuild/lanes.h"
 #include "rebuild/ports.h"
 #include "rebuild/schedule.h"
 #include "rebuild/spans.h"
@@ -15,7 +16,7 @@ static const struct lumos_built_lane no_lane = {LUMOS_NONE};
 
 /* A block that is built: of handles those of its tasks are in a row. */
 struct built {
-  uint32_t donor;
+  uint32_t drawn, donor;                             /* whose place it takes, and what it is like */
   uint32_t first, first_device;                      /* the latter in emission.handles */
   struct lumos_built_task first_kernel, last_kernel; /* of a pass, but for communication and copies; or none */
 };
@@ -52,20 +53,6 @@ struct emission {
 };
 
 /* ---- what is the same for all ranks ---- */
-
-/* The lane of a rank that is like a lane of another: threads by place, streams by number; LUMOS_NONE: there is none. */
-static uint32_t lane_of_rank(const struct lumos_job *job, uint32_t lane, const struct lumos_rank *rank) {
-  const struct lumos_lane *like = &job->lanes.items[lane];
-  uint32_t place = lane - job->ranks.items[like->rank].lane_first;
-  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
-    const struct lumos_lane *own = &job->lanes.items[l];
-    bool thread = own->kind == LUMOS_THREAD && l - rank->lane_first == place;
-    if (own->kind == like->kind && (thread || (own->kind == LUMOS_STREAM && own->native == like->native))) {
-      return l;
-    }
-  }
-  return LUMOS_NONE;
-}
 
 static void list_deps(struct emission *emission) {
   const struct lumos_job *from = emission->from;
@@ -158,10 +145,18 @@ static struct lumos_built_task build_task(const struct emission *emission, const
 
 static bool computes(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
 
+/* Who communicates what in the recorded configuration is as it was, whatever the rest is like. */
+static uint32_t stays_like(const struct emission *emission, const struct built *built, uint32_t like) {
+  bool stays = emission->recorded && built->drawn != built->donor &&
+               lumos_is_communication(emission->from->tasks.items[like].kind);
+  uint32_t own = stays ? rebuild_find_task(emission->blocks, like, built->drawn) : like;
+  return own == LUMOS_NONE ? like : own;
+}
+
 static void build_devices(struct emission *emission, const struct rebuild_item *item, const struct rebuild_block *block,
                           struct built *built) {
   for (uint32_t i = 0; i < block->device_count; i++) {
-    uint32_t like = emission->blocks->devices[block->device_first + i];
+    uint32_t like = stays_like(emission, built, emission->blocks->devices[block->device_first + i]);
     bool takes_part = rebuild_takes_part(emission->joining, emission->rank, like);
     struct lumos_built_task task = takes_part ? build_task(emission, item, like) : no_task;
     lumos_vector_push(&emission->handles, task.number);
@@ -187,10 +182,11 @@ static bool has_lanes(const struct emission *emission, const struct rebuild_bloc
 
 static bool build_item(struct emission *emission, uint32_t index, struct lumos_error *error) {
   const struct rebuild_item *item = &emission->rank->items.items[index];
-  uint32_t donor = rebuild_draw(emission->templates, item->like, item->turns);
+  uint32_t drawn = rebuild_draw(emission->templates, item->like, item->turns);
+  uint32_t donor = rebuild_donor(emission->templates, drawn);
   const struct rebuild_block *block = &emission->blocks->items.items[donor];
   struct built *built = &emission->built[index];
-  *built = (struct built){donor, LUMOS_NONE, (uint32_t)emission->handles.count, no_task, no_task};
+  *built = (struct built){drawn, donor, LUMOS_NONE, (uint32_t)emission->handles.count, no_task, no_task};
   if (!has_lanes(emission, block)) {
     return lumos_fail(error, "rank %d lacks a stream that work of rank %d needs", emission->rank->number,
                       emission->from->ranks.items[block->rank].rank);
@@ -290,7 +286,7 @@ static void tie_threads(const struct emission *emission, uint32_t index) {
       is_handed(emission, block->first)) {
     return;
   }
-  uint32_t from = lane_of_rank(emission->from, before->lane, &emission->from->ranks.items[block->rank]);
+  uint32_t from = rebuild_lane_of_rank(emission->from, before->lane, &emission->from->ranks.items[block->rank]);
   uint32_t like = from == LUMOS_NONE ? LUMOS_NONE : find_hand_over(emission, from, block->lane);
   if (like != LUMOS_NONE) {
     struct lumos_built_task src = {emission->built[index - 1].first + before->count - 1};
@@ -417,7 +413,7 @@ static void begin_threads(const struct emission *emission) {
   uint32_t count = (uint32_t)emission->rank->items.count;
   uint8_t *begun = lumos_allocate_zeroed(emission->from->lanes.count, 1);
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t lane = emission->blocks->items.items[emission->built[i].donor].lane;
+    uint32_t lane = emission->same[emission->blocks->items.items[emission->built[i].donor].lane];
     if (!begun[lane]) {
       tie_boundaries(emission, emission->from->lanes.items[lane].task_first,
                      (struct lumos_built_task){emission->built[i].first});
@@ -446,7 +442,7 @@ static void build_lanes(struct emission *emission, const struct lumos_rank *like
   }
   for (uint32_t l = 0; l < from->lanes.count; l++) {
     bool own = l >= like->lane_first && l < like->lane_first + like->lane_count;
-    uint32_t same = own ? l : lane_of_rank(from, l, like);
+    uint32_t same = own ? l : rebuild_lane_of_rank(from, l, like);
     emission->same[l] = same;
     emission->latest[l] = no_task;
     emission->lanes[l] = same == LUMOS_NONE ? no_lane : emission->lanes[same];

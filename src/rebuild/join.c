@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ALL_AXES = 16 }; /* sets of enum rebuild_axis */
+
 struct operation {     /* of one member */
   uint32_t collective; /* that its recorded task is a member of */
   int32_t scale;
@@ -41,6 +43,7 @@ struct rebuild_joining {
   const struct rebuild_plan *plan;
   uint32_t *channel_of; /* by collective of `from`: those of the same streams of the same ranks, in one direction */
   uint8_t *axes;        /* by collective of `from`: enum rebuild_axis, added up */
+  uint8_t *turns;       /* by lane and axes: how many streams of its rank before it communicate along these */
   uint32_t *first;      /* by task, and one more: its memberships */
   uint32_t *of;         /* by membership: the collective */
   struct lumos_numbering labels, numbers;
@@ -119,6 +122,26 @@ static void look_at_recorded(struct rebuild_joining *joining) {
   lumos_numbering_free(&labels);
 }
 
+/* Ranks may number like streams differently. */
+static void count_streams(struct rebuild_joining *joining) {
+  const struct lumos_job *job = joining->from;
+  uint8_t *there = lumos_allocate_zeroed(job->lanes.count, ALL_AXES);
+  joining->turns = lumos_allocate_zeroed(job->lanes.count, ALL_AXES);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    for (uint32_t m = 0; m < job->collectives.items[c].member_count; m++) {
+      uint32_t lane = job->tasks.items[member_of(job, &job->collectives.items[c], m)].lane;
+      there[(size_t)lane * ALL_AXES + joining->axes[c]] = 1;
+    }
+  }
+  for (size_t l = 1; l < job->lanes.count; l++) {
+    bool same = job->lanes.items[l].rank == job->lanes.items[l - 1].rank;
+    for (size_t i = l * ALL_AXES; i < (l + 1) * ALL_AXES && same; i++) {
+      joining->turns[i] = (uint8_t)(joining->turns[i - ALL_AXES] + there[i - ALL_AXES]);
+    }
+  }
+  free(there);
+}
+
 static void list_memberships(struct rebuild_joining *joining) {
   const struct lumos_job *job = joining->from;
   uint32_t *first = lumos_allocate_zeroed(job->tasks.count + 2, sizeof *first);
@@ -154,6 +177,7 @@ struct rebuild_joining *rebuild_joining_new(const struct lumos_job *from, const 
   joining->from = from;
   joining->plan = plan;
   look_at_recorded(joining);
+  count_streams(joining);
   list_memberships(joining);
   joining->nodes = lumos_nodes_of(from, NULL);
   joining->message = find_message(from);
@@ -186,6 +210,7 @@ void rebuild_joining_free(struct rebuild_joining *joining) {
   lumos_transfers_free(joining->transfers);
   free(joining->channel_of);
   free(joining->axes);
+  free(joining->turns);
   free(joining->first);
   free(joining->of);
   free(joining);
@@ -243,8 +268,9 @@ static void join_neighbors(struct rebuild_joining *joining, const struct rebuild
 static uint32_t label_collective(struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t collective,
                                  uint32_t like) {
   unsigned axes = joining->axes[collective];
-  const struct lumos_lane *lane = &joining->from->lanes.items[joining->from->tasks.items[like].lane];
-  const uint32_t label[] = {axes, lane->native, (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
+  uint32_t lane = joining->from->tasks.items[like].lane;
+  const uint32_t label[] = {axes, joining->turns[(size_t)lane * ALL_AXES + axes],
+                            (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
                             (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
                             (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp};
   return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);

@@ -5,6 +5,7 @@
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
 #include "rebuild/kept.h"
+#include "rebuild/learn.h"
 #include "rebuild/legal.h"
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
@@ -192,6 +193,22 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   lumos_text_free(&text);
 }
 
+static void tell_learned(struct lumos_job *job, const struct lumos_rebuild *asked,
+                         const struct rebuild_templates *templates) {
+  if (templates->instead == NULL) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "%u of %zu recorded blocks were learned from (%s)", templates->learned,
+                    templates->blocks->items.count, asked->learn_from);
+  if (templates->unlike > 0) {
+    lumos_text_format(&text, "; %u others do what none of these does, and stay as recorded", templates->unlike);
+  }
+  lumos_text_char(&text, '\0');
+  lumos_job_note(job, "transform.learned", LUMOS_INFO, templates->learned, NULL, text.bytes, NULL);
+  lumos_text_free(&text);
+}
+
 /* Where gradients of weights are put off that were not in the recording, or the other way round, blocks are cut at them. */
 static enum rebuild_weights weights_for(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   bool were = false, will = asked->schedule == LUMOS_ZB_H1;
@@ -228,6 +245,14 @@ static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebu
   return asked->stages > 1 && (job->models.count == 0 || job->models.items[0].sizes.pp <= 1);
 }
 
+static bool cut(const struct lumos_job *job, const struct lumos_rebuild *asked, struct rebuild_blocks *blocks,
+                struct rebuild_templates *templates, struct lumos_error *error) {
+  rebuild_blocks_cut(blocks, job, weights_for(job, asked));
+  rebuild_templates_make(templates, blocks);
+  templates->delays = rebuild_outside(job, error);
+  return templates->delays != NULL && (asked->learn_from == NULL || rebuild_learn(templates, asked->learn_from, error));
+}
+
 /* Examples of what the recording lacks are put into it, and blocks are cut anew. How far the recorded configuration is off is
  * found before. */
 static bool build_supplied(struct both *both, struct lumos_job *job, struct rebuild_blocks *blocks,
@@ -244,10 +269,7 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
   }
   rebuild_templates_free(templates);
   rebuild_blocks_free(blocks);
-  rebuild_blocks_cut(blocks, job, weights_for(job, both->asked));
-  rebuild_templates_make(templates, blocks);
-  templates->delays = rebuild_outside(job, error);
-  both->built = templates->delays == NULL ? NULL : build_asked(templates, both->asked, error);
+  both->built = cut(job, both->asked, blocks, templates, error) ? build_asked(templates, both->asked, error) : NULL;
   return both->built != NULL;
 }
 
@@ -256,12 +278,9 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   struct rebuild_templates templates;
   struct rebuild_kept kept;
   rebuild_kept_read(&kept, job);
-  rebuild_blocks_cut(&blocks, job, weights_for(job, asked));
-  rebuild_templates_make(&templates, &blocks);
-  templates.delays = rebuild_outside(job, error);
   struct both both = {.templates = &templates, .asked = asked};
   bool done =
-      templates.delays != NULL &&
+      cut(job, asked, &blocks, &templates, error) &&
       (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
   if (done && !rebuild_reduce(both.built, job, asked, error)) {
     lumos_job_free(both.built);
@@ -276,6 +295,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     rebuild_kept_put(&kept, both.built);
     put_error(both.built, both.deviation);
     put_note(both.built, &census, both.deviation);
+    tell_learned(both.built, asked, &templates);
     tell_batch(both.built, job);
     put_folded(both.built);
   }

@@ -33,13 +33,14 @@ static void label_rank(struct rebuild_templates *templates, struct lumos_numberi
   int32_t highest = highest_micro_batch(blocks, rank);
   for (uint32_t b = blocks->rank_first[rank]; b < blocks->rank_first[rank + 1]; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
+    templates->standing[b] = (uint8_t)standing_of(block->micro_batch, highest);
     const uint32_t label[] = {block->lane,
                               block->phase,
                               block->part,
                               block->transfers + 2U * block->weights,
                               (uint32_t)block->layer,
                               block->turn,
-                              standing_of(block->micro_batch, highest),
+                              templates->standing[b],
                               (uint32_t)(block->structure >> 32U),
                               (uint32_t)block->structure};
     templates->of[b] = rebuild_label(labels, label, sizeof label / sizeof *label);
@@ -73,16 +74,6 @@ static void list_members(struct rebuild_templates *templates) {
 
 /* ---- which step comes next ---- */
 
-static int by_step(const void *left, const void *right) {
-  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-  return LUMOS_ORDER(a, b);
-}
-
-static uint32_t index_of(const struct rebuild_steps *steps, int32_t step) {
-  const int32_t *found = bsearch(&step, steps->items, steps->count, sizeof step, by_step);
-  return (uint32_t)(found - steps->items);
-}
-
 struct share { /* of a step in a template */
   uint32_t template, blocks;
 };
@@ -112,7 +103,7 @@ static struct shares *list_shares(const struct rebuild_templates *templates, con
       group = group_at(templates, from, templates->first[template + 1]);
       int32_t step = templates->blocks->items.items[templates->members[from]].step;
       struct share share = {template, group.end - from};
-      lumos_vector_push(&shares[index_of(steps, step)], share);
+      lumos_vector_push(&shares[rebuild_step_index(steps, step)], share);
     }
   }
   return shares;
@@ -163,7 +154,7 @@ static void list_groups(const struct rebuild_templates *templates, struct group 
   struct group group;
   for (uint32_t from = all.first; from < all.end; from = group.end) {
     group = group_at(templates, from, all.end);
-    uint32_t step = index_of(steps, templates->blocks->items.items[templates->members[from]].step);
+    uint32_t step = rebuild_step_index(steps, templates->blocks->items.items[templates->members[from]].step);
     groups[step] = groups[step].end == 0 ? group : groups[step];
   }
 }
@@ -189,7 +180,7 @@ static void chain_members(struct rebuild_templates *templates, const uint64_t *p
   struct group group;
   for (uint32_t from = all.first; from < all.end; from = group.end) {
     group = group_at(templates, from, all.end);
-    uint32_t step = index_of(steps, templates->blocks->items.items[templates->members[from]].step);
+    uint32_t step = rebuild_step_index(steps, templates->blocks->items.items[templates->members[from]].step);
     struct group next = groups[next_steps[step]];
     next = next.end != 0 ? next : group_at(templates, group.end == all.end ? all.first : group.end, all.end);
     for (uint32_t i = from; i < group.end; i++) {
@@ -210,7 +201,8 @@ static void chain(struct rebuild_templates *templates) {
     list_groups(templates, all, &steps, groups);
     chain_members(templates, ports, all, &steps, next_steps, groups);
     for (uint32_t i = all.first; i < all.end; i++) {
-      groups[index_of(&steps, templates->blocks->items.items[templates->members[i]].step)] = (struct group){0};
+      groups[rebuild_step_index(&steps, templates->blocks->items.items[templates->members[i]].step)] =
+          (struct group){0};
     }
   }
   free(groups);
@@ -246,6 +238,7 @@ void rebuild_templates_make(struct rebuild_templates *templates, const struct re
   *templates = (struct rebuild_templates){.blocks = blocks};
   templates->of = lumos_allocate(blocks->items.count * sizeof *templates->of);
   templates->next = lumos_allocate(blocks->items.count * sizeof *templates->next);
+  templates->standing = lumos_allocate(blocks->items.count);
   templates->members = lumos_allocate(blocks->items.count * sizeof *templates->members);
   for (uint32_t rank = 0; rank < blocks->job->ranks.count; rank++) {
     label_rank(templates, &labels, rank);
@@ -264,7 +257,9 @@ void rebuild_templates_free(struct rebuild_templates *templates) {
   free(templates->members);
   free(templates->circle);
   free(templates->turns);
+  free(templates->standing);
   free(templates->delays);
+  free(templates->instead);
 }
 
 /* How long a thread was silent before its first block is not recorded. */

@@ -26,7 +26,11 @@ struct rebuild_templates {
   uint32_t *next;             /* by block: the one of its template that is drawn after it */
   uint32_t *circle;           /* blocks that come again when one is drawn after the other, circle by circle */
   struct rebuild_turn *turns; /* by block: where in its circle it stands */
+  uint8_t *standing;          /* by block: where its micro-batch stands among those of its step */
   int64_t *delays;            /* by task: rebuild_outside; NULL: nothing outside of the recording holds it */
+  uint32_t *instead;          /* by block: the one that is built in its place (rebuild_learn); NULL: each itself */
+  uint32_t learned,
+      unlike; /* with that: blocks that are learned from, and those like none of them, which stay as recorded */
 };
 
 void rebuild_templates_make(struct rebuild_templates *templates, const struct rebuild_blocks *blocks);
@@ -36,5 +40,10 @@ void rebuild_templates_free(struct rebuild_templates *templates);
  * differ among those that do the same, and of another micro-batch where that refers to the same blocks around it; so what is built
  * of one step is drawn from one step. Rather none that begins its thread. O(1) for what comes again. */
 uint32_t rebuild_draw(const struct rebuild_templates *templates, uint32_t like, uint32_t turns);
+
+/* The block that one which was drawn is built of. O(1). */
+static inline uint32_t rebuild_donor(const struct rebuild_templates *templates, uint32_t drawn) {
+  return templates->instead == NULL ? drawn : templates->instead[drawn];
+}
 
 #endif

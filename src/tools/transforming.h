@@ -46,24 +46,27 @@ struct tool_transforming {
     "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us.")                                                           \
   TOOL_REBUILDS(X, target)
 
-#define TOOL_REBUILDS(X, target)                                                                                     \
-  X(target, 0, "rebuild", NULL, NULL,                                                                                \
-    "Rebuild the job from its recorded blocks, in the recorded configuration. The difference from the measured job " \
-    "is the error to expect of other configurations.")                                                               \
-  X(target, 0, "layers", "N", NULL, "Rebuild the model with N layers.")                                              \
-  X(target, 0, "micro-batches", "N", NULL, "Rebuild with N micro-batches per replica and step.")                     \
-  X(target, 0, "pp", "N", NULL, "Rebuild with N pipeline stages.")                                                   \
-  X(target, 0, "schedule", "NAME", NULL,                                                                             \
-    "Rebuild with this order of passes: 1f1b, gpipe, interleaved or zb-h1; by default the recorded one.")            \
-  X(target, 0, "vp", "N", NULL, "Rebuild with N chunks of layers per stage, in an interleaved schedule.")            \
-  X(target, 0, "split", "N,N...", NULL,                                                                              \
-    "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                             \
-  X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")                                            \
-  X(target, 0, "bucket-mb", "MB", NULL, "Rebuild with gradients reduced in buckets of MB (10^6 bytes).")             \
-  X(target, 0, "overlap-gradients", "on|off", NULL,                                                                  \
-    "Rebuild with each bucket of gradients reduced as soon as it is full (on), or after the last backward pass "     \
-    "(off).")                                                                                                        \
-  X(target, 0, "distributed-optimizer", "on|off", NULL,                                                              \
+#define TOOL_REBUILDS(X, target)                                                                                       \
+  X(target, 0, "rebuild", NULL, NULL,                                                                                  \
+    "Rebuild the job from its recorded blocks, in the recorded configuration. The difference from the measured job "   \
+    "is the error to expect of other configurations.")                                                                 \
+  X(target, 0, "learn-from", "SELECTOR", NULL,                                                                         \
+    "Rebuild from a part of the recorded blocks: those whose CPU tasks SELECTOR takes all. The others are built like " \
+    "them, so that the rebuild error shows how well a part predicts the whole.")                                       \
+  X(target, 0, "layers", "N", NULL, "Rebuild the model with N layers.")                                                \
+  X(target, 0, "micro-batches", "N", NULL, "Rebuild with N micro-batches per replica and step.")                       \
+  X(target, 0, "pp", "N", NULL, "Rebuild with N pipeline stages.")                                                     \
+  X(target, 0, "schedule", "NAME", NULL,                                                                               \
+    "Rebuild with this order of passes: 1f1b, gpipe, interleaved or zb-h1; by default the recorded one.")              \
+  X(target, 0, "vp", "N", NULL, "Rebuild with N chunks of layers per stage, in an interleaved schedule.")              \
+  X(target, 0, "split", "N,N...", NULL,                                                                                \
+    "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                               \
+  X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")                                              \
+  X(target, 0, "bucket-mb", "MB", NULL, "Rebuild with gradients reduced in buckets of MB (10^6 bytes).")               \
+  X(target, 0, "overlap-gradients", "on|off", NULL,                                                                    \
+    "Rebuild with each bucket of gradients reduced as soon as it is full (on), or after the last backward pass "       \
+    "(off).")                                                                                                          \
+  X(target, 0, "distributed-optimizer", "on|off", NULL,                                                                \
     "Rebuild with each replica updating its share of the parameters (on), or all of them (off).")
 
 #define TOOL_TRANSFORMING_ROW(target, letter, name, argument, function, help) \
