@@ -266,7 +266,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
     (r'work that was not recorded for (?P<said>%s) of the step' % SHARE, trust('boundary')),
     (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
-    (r'^(?:Confidence: \w+\. )?Communication with ranks that were not recorded takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
+    (r'^(?:Confidence: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
     (r'Similar steps differ by (?P<said>%s)' % SHARE, trust('step_spread')),
     (r'Gaps and unusually long calls on the CPU take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
     (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),

@@ -496,7 +496,32 @@ static void a_changed_job_is_fair_at_best(void **state) {
   struct lumos_diagnosis diagnosis = diagnose(job);
   assert_int_equal(diagnosis.confidence, LUMOS_FAIR);
   assert_int_equal(diagnosis.limit, LUMOS_LIMIT_CHANGED);
+  lumos_diagnosis_free(&diagnosis);
+  lumos_job_note(job, "transform.untied_communication", LUMOS_WARNING, 8, NULL, "not joined", NULL);
+  lumos_diagnose(job, &diagnosis);
+  assert_int_equal(diagnosis.confidence, LUMOS_POOR);
+  assert_int_equal(diagnosis.limit, LUMOS_LIMIT_UNTIED);
   forget(job, &diagnosis);
+}
+
+/* The same communication where a rank is missing, and where none is. */
+static void communication_is_unsplit_for_two_reasons(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(60), .unsplit = MS(40)}, {.compute = MS(60), .unsplit = MS(40)}};
+  for (int32_t world = 3; world > 1; world--) {
+    struct lumos_job *job = ranks_with(parts, 2);
+    job->ranks.items[0].world = job->ranks.items[1].world = world;
+    (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNSPLIT, MS(40), 400000);
+    expect_sentences(job, world == 3
+                              ? "The step takes 100.0 ms: communication with ranks that were not recorded takes "
+                                "40.00 ms (40.0 %). Record all ranks, so that waiting can be split from transfer."
+                              : "The step takes 100.0 ms: communication that could not be matched between ranks "
+                                "takes 40.00 ms (40.0 %). Record with a PyTorch that writes sequence numbers of "
+                                "collectives (Seq), so that waiting can be split from transfer.");
+    forget(job, &diagnosis);
+  }
 }
 
 static void without_a_measured_step_confidence_is_unknown(void **state) {
@@ -563,6 +588,7 @@ int main(void) {
       cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
       cmocka_unit_test(a_changed_job_is_fair_at_best),
+      cmocka_unit_test(communication_is_unsplit_for_two_reasons),
       cmocka_unit_test(without_a_measured_step_confidence_is_unknown),
       cmocka_unit_test(the_highest_numbers_are_no_harm),
       cmocka_unit_test(a_job_of_nothing_has_no_step),

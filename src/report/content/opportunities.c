@@ -69,21 +69,12 @@ static int by_gain(const void *left_item, const void *right_item, void *context)
   return order != 0 ? order : strcmp(lumos_string(strings, left->group), lumos_string(strings, right->group));
 }
 
-static bool has_note(const struct lumos_job *job, const char *code) {
-  for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void report_opportunities_read(const struct report_facts *facts, struct report_opportunities *opportunities) {
   const struct lumos_job *job = facts->job;
   const struct report_row *all = &facts->job_all;
   *opportunities = (struct report_opportunities){.job = job,
                                                  .step = report_row_mean(all, SIMULATED, FIGURE_STEP_TIME),
-                                                 .none = has_note(job, "sim.no_opportunity")};
+                                                 .none = report_has_note(job, "sim.no_opportunity")};
   struct report_opportunity_list *list = &opportunities->list;
   if (!facts->has_streams) { /* half of the host would be half of the step */
     opportunities->none = false;

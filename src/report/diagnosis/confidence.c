@@ -42,6 +42,11 @@ static bool is_worse(const struct rule *rule, enum lumos_confidence grade, const
   return grade != other ? grade < other : (__int128)rule->value * than->fair > (__int128)than->value * rule->fair;
 }
 
+/* Whoever made the change has noted that nothing follows from it where waiting is not known. */
+static bool is_untied(const struct lumos_job *job) {
+  return report_has_note(job, "transform.untied_communication") || report_has_note(job, "transform.untied_threads");
+}
+
 void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagnosis *diagnosis) {
   const struct report_facts *facts = figures->facts;
   diagnosis->confidence = LUMOS_CONFIDENCE_UNKNOWN;
@@ -85,6 +90,11 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
     diagnosis->confidence = worst_grade;
     diagnosis->limit = worst->reason;
     diagnosis->limit_share = worst->value;
+  }
+  if (diagnosis->confidence > LUMOS_POOR && is_untied(figures->job)) {
+    diagnosis->confidence = LUMOS_POOR;
+    diagnosis->limit = LUMOS_LIMIT_UNTIED;
+    diagnosis->limit_share = LUMOS_ABSENT;
   }
 }
 

@@ -155,15 +155,6 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
   (void)set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
 }
 
-static bool has_note(const struct lumos_job *job, const char *code) {
-  for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* Or why there is none. */
 static void fill_mfu_tile(const struct report_content *content, struct report_scope *scope) {
   const struct report_table *table = &content->tables[TABLE_METRICS + METRICS_MFU];
@@ -176,9 +167,9 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
     bool shapes = from->length > 0 && from->bytes[0] == 'r'; /* "recorded shapes", or "model" */
     lumos_text_put(&evidence,
                    shapes ? "model FLOPs from recorded shapes" : "model FLOPs by the model\xE2\x80\x99s formula");
-  } else if (has_note(content->job, "sim.gpu_unknown")) {
+  } else if (report_has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
-  } else if (has_note(content->job, "sim.flops_unknown")) {
+  } else if (report_has_note(content->job, "sim.flops_unknown")) {
     lumos_text_put(&evidence, "unknown without shapes: record with record_shapes=True");
   } else {
     lumos_text_put(&evidence, "no matrix products or attention were recorded");

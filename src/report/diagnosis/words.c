@@ -177,7 +177,18 @@ static const struct {
     [LUMOS_CAUSE_UNSPLIT] = {"communication with ranks that were not recorded takes ", NULL},
 };
 
+static const char unmatched[] = "communication that could not be matched between ranks takes ";
+
+/* Are all ranks of the job there? Then communication is unsplit for other reasons. */
+static bool has_all_ranks(const struct lumos_job *job) {
+  int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
+  return world != LUMOS_ABSENT_INT && lumos_job_weight(job) >= world;
+}
+
 static const char *subject_of(const struct diagnosis_story *story, enum lumos_cause cause) {
+  if (cause == LUMOS_CAUSE_UNSPLIT && has_all_ranks(story->job)) {
+    return unmatched;
+  }
   bool one = lumos_job_weight(story->job) == 1 && subjects[cause].one != NULL;
   return one ? subjects[cause].one : subjects[cause].several;
 }
@@ -338,7 +349,10 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
     put_where(story, finding, out);
     return;
   }
-  lumos_text_put(out, actions[finding->cause]);
+  bool matched = finding->cause != LUMOS_CAUSE_UNSPLIT || !has_all_ranks(story->job);
+  lumos_text_put(out, matched ? actions[finding->cause]
+                              : "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that "
+                                "waiting can be split from transfer");
   if (late && is_large_ratio(finding->ratio)) {
     lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");
     put_ratio(finding->ratio, out);
@@ -523,6 +537,8 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_CPU_UNKNOWN] = "Gaps and unusually long calls on the CPU take ",
       [LUMOS_LIMIT_PROFILER] = "The profiler itself takes up to ",
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
+      [LUMOS_LIMIT_UNTIED] = "Which ranks or threads wait for each other is partly unknown, so that waiting stays as "
+                             "measured",
   };
   enum lumos_limit limit = story->diagnosis->limit;
   if (limit == LUMOS_LIMIT_NONE) {
@@ -538,7 +554,12 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
                             : ". The error in another configuration is unknown.");
     return;
   }
-  lumos_text_put(out, before[limit]);
+  if (limit == LUMOS_LIMIT_UNSPLIT && has_all_ranks(story->job)) {
+    lumos_text_put(out, "C");
+    lumos_text_put(out, unmatched + 1);
+  } else {
+    lumos_text_put(out, before[limit]);
+  }
   if (story->diagnosis->limit_share != LUMOS_ABSENT) {
     bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
     (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
