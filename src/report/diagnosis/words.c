@@ -469,6 +469,9 @@ void diagnosis_put_less(const struct diagnosis_story *story, const struct diagno
 }
 
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out) {
+  if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_IMBALANCE) {
+    lumos_text_put(out, " What the imbalance costs is a part of the bubble.");
+  }
   for (size_t i = 0; i < story->diagnosis->count && i < 2; i++) {
     const struct lumos_finding *finding = &story->diagnosis->findings[i];
     bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU ||

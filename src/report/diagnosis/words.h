@@ -41,7 +41,7 @@ struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
-/* Where a late rank is named: why its delay and the parts of the mean step do not add up. */
+/* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out);
 /* Why a cure gains less than what it cures costs; nothing where it does not. */
 void diagnosis_put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
