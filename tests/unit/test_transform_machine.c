@@ -1,6 +1,8 @@
 /* --straggler, --jitter and --launch graph on jobs of about ten tasks, by hand. */
 #include "sim_jobs.h"
 
+#include "transform/edit.h"
+
 #include <lumos/sim.h>
 #include <lumos/transform.h>
 
@@ -82,12 +84,29 @@ static void a_graph_is_launched_by_its_first_launch(void **state) {
   lumos_job_free(job);
 }
 
+/* What a call is kept waiting for is not drawn out by an error of the profiler's time, so that it does not count. */
+static void the_profilers_error_is_of_what_is_the_hosts_own(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  struct lumos_edit_profiler profiler = {0};
+  uint32_t blocked = task_named(job, "launch2"), op = task_named(job, "after");
+  lumos_task_detail(job, &job->tasks.items[blocked])->own_dur = 4; /* of 10 */
+  lumos_edit_profiled(job, blocked, 2, &profiler);
+  lumos_edit_profiled(job, op, 3, &profiler); /* 7, and a lag of 5 */
+  assert_true(profiler.moved > 4.99 && profiler.moved < 5.01);
+  assert_true(profiler.whole > 15.99 && profiler.whole < 16.01);
+  lumos_edit_profiler_error(job, &profiler); /* 0.3 of 5 in 16 */
+  assert_int_equal(lumos_common_error_of(job, lumos_intern_text(job->strings, "profiler"))->sigma.units, 93750);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_straggler_computes_longer_and_transfers_as_before),
       cmocka_unit_test(what_is_no_straggler_is_refused),
       cmocka_unit_test(jitter_is_of_kernels_and_adds_up_as_squares),
       cmocka_unit_test(a_graph_is_launched_by_its_first_launch),
+      cmocka_unit_test(the_profilers_error_is_of_what_is_the_hosts_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
