@@ -39,14 +39,14 @@ static void find_shares(struct lumos_opportunity_range *range, const struct lumo
 void lumos_opportunity_range_make(struct lumos_opportunity_range *range, const struct lumos_job *job,
                                   struct lumos_model_errors errors) {
   double overlapped = mean_or_0(job, "overlapped");
-  *range = (struct lumos_opportunity_range){
-      .errors = errors,
-      .step = lumos_mean_step(job, "step_time", LUMOS_METRIC_SIMULATED),
-      .compute = mean_or_0(job, "exposed_compute") + overlapped,
-      .overlapped = overlapped,
-      .communication = mean_or_0(job, "exposed_communication") + overlapped,
-      .copy = mean_or_0(job, "exposed_copy"),
-      .groups = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof(double))};
+  *range = (struct lumos_opportunity_range){.errors = errors,
+                                            .step = lumos_mean_step(job, "step_time", LUMOS_METRIC_SIMULATED),
+                                            .compute = mean_or_0(job, "exposed_compute") + overlapped,
+                                            .overlapped = overlapped,
+                                            .communication = mean_or_0(job, "exposed_communication") + overlapped,
+                                            .copy = mean_or_0(job, "exposed_copy")};
+  range->groups =
+      lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *range->groups); /* after all names */
   find_shares(range, job);
 }
 
