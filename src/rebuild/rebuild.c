@@ -193,6 +193,28 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   lumos_text_free(&text);
 }
 
+/* What it takes among other replicas is known only of collectives that several of their ranks recorded. */
+static void tell_kept(struct lumos_job *job, const struct lumos_job *from) {
+  int32_t was = from->models.count == 0 ? 0 : from->models.items[0].sizes.dp;
+  int32_t now = job->models.count == 0 ? 0 : job->models.items[0].sizes.dp;
+  uint8_t *joined = lumos_allocate_zeroed(job->tasks.count, 1);
+  int64_t kept = 0;
+  for (size_t m = 0; m < job->members.count; m++) {
+    joined[job->members.items[m]] = 1;
+  }
+  for (size_t t = 0; t < job->tasks.count && was != now; t++) {
+    kept += job->tasks.items[t].kind == LUMOS_COLLECTIVE && !joined[t];
+  }
+  free(joined);
+  if (kept > 0) {
+    lumos_job_note(job, "transform.communication_kept", LUMOS_WARNING, kept, NULL,
+                   "collectives last as long as measured, waiting included, whatever the number of replicas: only one "
+                   "of their ranks "
+                   "was recorded",
+                   "add the traces of the other ranks");
+  }
+}
+
 static void tell_learned(struct lumos_job *job, const struct lumos_rebuild *asked,
                          const struct rebuild_templates *templates) {
   if (templates->instead == NULL) {
@@ -296,6 +318,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     put_error(both.built, both.deviation);
     put_note(both.built, &census, both.deviation);
     tell_learned(both.built, asked, &templates);
+    tell_kept(both.built, job);
     tell_batch(both.built, job);
     put_folded(both.built);
   }

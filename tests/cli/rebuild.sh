@@ -104,6 +104,11 @@ compare_shares() {
       printf "%s|%.2f|%.2f\n", at, worst, off[6] }' >>shares
 }
 
+# network OPTIONS: what has to be told of the cluster: how many GPUs a node has shows only where several nodes were recorded.
+network() {
+  [[ $1 != *--node-size* ]] || { printf '{"node_size": %d}\n' "$(value node-size 8 "$1")" >network.json && echo --network network.json; }
+}
+
 # cases JOB OPTIONS|CHANGES: a line a case: group, job, change, step without it, true, predicted, in ns
 cases() {
   local job=$1 options="${2%%|*} $recording" changes=${2#*|} change group without=${2##*|\"}
@@ -125,7 +130,7 @@ cases() {
     printf '%s %s\n' "$(true_steps changed | steps)" "$(trivial "$options" "$change" "$(true_steps unchanged | steps)")" >>by_formula
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \
-      "$({ lumos-transform $change graph 2>message || fail "$job, $change: $(head -c 300 message)"; } | predicted_step)"
+      "$({ lumos-transform $change $(network "$options") graph 2>message || fail "$job, $change: $(head -c 300 message)"; } | predicted_step)"
     compare_shares "$group" "$job" "$change" changed
   done
 }
@@ -142,7 +147,6 @@ awk -F'|' '
   $1 == "recorded" { most = 1; bubble = 1 }
   $2 !~ /zero bubble/ && $3 ~ /zb-h1/ { most = 5 }
   $2 ~ /one GPU/ && $1 == "dp" { most = 4 }
-  $2 ~ /one GPU/ && $1 == "pp" { bubble = 100 }
   $4 > most || $5 > bubble' shares >off
 [[ " $* " != *' --table '* ]] || { printf '\n| job | configuration | breakdown off by, points | bubble |\n|---|---|---|---|\n' && awk -F'|' '{ printf "| %s | %s | %s | %s |\n", $2, $3, $4, $5 }' shares; }
 [[ " $* " == *' --without '* ]] || [ ! -s off ] || fail "where time goes is further off than it may be: $(head -5 off | tr '\n' ' ')"

@@ -88,6 +88,11 @@ for replicas in 4 1000; do # 2 replicas and 2 steps: 4 ranks are told apart
   figure model_flops shapes >>flops
   figure model_flops model >>flops
 done
+# A collective that one rank alone recorded keeps its length, and that is said.
+! grep -qF '"code":"transform.communication_kept"' built || fail 'communication that all ranks recorded is said to keep its length'
+{ lumos-parse emulated/rank0.json | lumos-graph | lumos-transform --dp 4 -o built; } 2>message
+grep -qF '"code":"transform.communication_kept"' built || fail 'communication keeps its length, and no note says so'
+
 # 250 times as many replicas do 250 times as much, by shapes as by the model.
 awk 'NR <= 2 { few[NR] = $1 } NR > 2 { share = $1 / few[NR - 2] / 250; wrong += share < 0.9999 || share > 1.0001 } END { exit wrong > 0 || NR != 4 || few[1] != few[2] }' flops ||
   fail "work does not grow with replicas: $(tr '\n' ' ' <flops)"
