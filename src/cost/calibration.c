@@ -69,41 +69,73 @@ static double middle_of(struct weighted_list *list) {
   return list->items[at].ratio;
 }
 
-/* With `except` without its shape, whatever family measured it; where `strange` without all of its family. */
-static struct lumos_duration predict(const struct lumos_calibration *calibration, struct lumos_measured_shape of,
-                                     bool except, bool strange) {
-  struct between family = {.below = -1, .above = -1};
-  struct weighted_list class = {0}, all = {0};
+static const struct lumos_measured_shape *find_own(const struct lumos_calibration *calibration,
+                                                   const struct lumos_measured_shape *of) {
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     const struct lumos_measured_shape *shape = &calibration->shapes.items[i];
-    bool left_out = except && shape->shape == of.shape;
-    if (left_out || (strange && shape->family == of.family)) {
-      continue;
+    if (shape->shape == of->shape && shape->family == of->family) {
+      return shape;
     }
-    if (shape->family == of.family && shape->shape == of.shape) {
-      lumos_vector_free(&class);
-      lumos_vector_free(&all);
-      return (struct lumos_duration){.ns = of.model * exp(ratio_of(shape)), .source = LUMOS_OF_SHAPE};
-    }
-    double distance = log(shape->model / of.model), ratio = ratio_of(shape);
-    if (shape->family == of.family) {
-      offer(&family, distance, ratio);
-    }
-    if (shape->class == of.class) {
-      add(&class, distance, ratio);
-    }
-    add(&all, distance, ratio);
   }
-  struct lumos_duration found = {.ns = of.model, .source = LUMOS_OF_CONSTANTS};
-  if (family.below >= 0 || family.above >= 0) {
-    found = (struct lumos_duration){.ns = of.model * exp(interpolate(&family)), .source = LUMOS_OF_FAMILY};
-  } else if (all.count > 0) {
+  return NULL;
+}
+
+struct asked {
+  const struct lumos_measured_shape *of;
+  bool except;  /* without its shape, whatever family measured it */
+  bool strange; /* without all of its family */
+};
+
+static bool is_left_out(const struct asked *asked, const struct lumos_measured_shape *shape) {
+  return (asked->except && shape->shape == asked->of->shape) || (asked->strange && shape->family == asked->of->family);
+}
+
+static struct lumos_duration by_family(const struct lumos_calibration *calibration, const struct asked *asked) {
+  struct between family = {.below = -1, .above = -1};
+  const struct lumos_measured_shape *of = asked->of;
+  for (size_t i = 0; i < calibration->shapes.count; i++) {
+    const struct lumos_measured_shape *shape = &calibration->shapes.items[i];
+    if (shape->family == of->family && !is_left_out(asked, shape)) {
+      offer(&family, log(shape->model / of->model), ratio_of(shape));
+    }
+  }
+  bool found = family.below >= 0 || family.above >= 0;
+  return found ? (struct lumos_duration){.ns = of->model * exp(interpolate(&family)), .source = LUMOS_OF_FAMILY}
+               : (struct lumos_duration){.ns = of->model, .source = LUMOS_OF_CONSTANTS};
+}
+
+static struct lumos_duration by_like_shapes(const struct lumos_calibration *calibration, const struct asked *asked) {
+  struct weighted_list class = {0}, all = {0};
+  const struct lumos_measured_shape *of = asked->of;
+  struct lumos_duration found = {.ns = of->model, .source = LUMOS_OF_CONSTANTS};
+  for (size_t i = 0; i < calibration->shapes.count; i++) {
+    const struct lumos_measured_shape *shape = &calibration->shapes.items[i];
+    if (!is_left_out(asked, shape)) {
+      double distance = log(shape->model / of->model), ratio = ratio_of(shape);
+      if (shape->class == of->class) {
+        add(&class, distance, ratio);
+      }
+      add(&all, distance, ratio);
+    }
+  }
+  if (all.count > 0) {
     double ratio = middle_of(class.count > 0 ? &class : &all);
-    found = (struct lumos_duration){.ns = of.model * exp(ratio), .source = LUMOS_OF_MODEL};
+    found = (struct lumos_duration){.ns = of->model * exp(ratio), .source = LUMOS_OF_MODEL};
   }
   lumos_vector_free(&class);
   lumos_vector_free(&all);
   return found;
+}
+
+static struct lumos_duration predict(const struct lumos_calibration *calibration, struct lumos_measured_shape of,
+                                     bool except, bool strange) {
+  const struct asked asked = {&of, except, strange};
+  const struct lumos_measured_shape *own = except ? NULL : find_own(calibration, &of);
+  if (own != NULL) {
+    return (struct lumos_duration){.ns = of.model * exp(ratio_of(own)), .source = LUMOS_OF_SHAPE};
+  }
+  struct lumos_duration found = by_family(calibration, &asked);
+  return found.source == LUMOS_OF_FAMILY ? found : by_like_shapes(calibration, &asked);
 }
 
 struct lumos_duration lumos_calibrated_duration(const struct lumos_calibration *calibration,
@@ -128,7 +160,7 @@ static void miss(struct misses *misses, double error) {
 }
 
 /* What all misses have in common is their mean, as far as so few tell it; the rest averages out. */
-enum { FEW = 3 };
+enum { FEW = 3, MOST_STRANGE = 500 };
 static struct lumos_duration errors_of(const struct misses *misses, struct lumos_duration assumed) {
   if (misses->count < FEW) {
     return assumed;
@@ -142,6 +174,7 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
                              const struct lumos_duration assumed[LUMOS_DURATION_SOURCES]) {
   struct misses misses[LUMOS_DURATION_SOURCES] = {{0, 0, 0}};
   double spread = 0, squares = 0, time = 0;
+  size_t apart = calibration->shapes.count / MOST_STRANGE + 1; /* one in so many, for each sorts all */
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     struct lumos_measured_shape shape = calibration->shapes.items[i];
     struct lumos_duration found = predict(calibration, shape, true, false);
@@ -153,7 +186,7 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
            of = found.source < LUMOS_OF_CONSTANTS ? shape.count * shape.measured : 0;
     squares += of * error * error;
     time += of;
-    if (found.source == LUMOS_OF_FAMILY) { /* what it would be if its family had not been measured */
+    if (found.source == LUMOS_OF_FAMILY && i % apart == 0) { /* what it would be if its family had not been measured */
       found = predict(calibration, shape, true, true);
       miss(&misses[LUMOS_OF_MODEL], log(found.ns / shape.measured));
     }

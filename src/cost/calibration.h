@@ -33,7 +33,7 @@ struct lumos_duration lumos_calibrated_duration(const struct lumos_calibration *
                                                 struct lumos_measured_shape of);
 
 /* Set the errors: those of shapes left out in turn, by source; where there are too few, `assumed`. What
- * a family is worth is known by leaving out the whole of it, too. O(shapes squared). */
+ * a family is worth is known by leaving out the whole of it, too, for some hundreds of shapes. O(shapes squared). */
 void lumos_calibration_judge(struct lumos_calibration *calibration,
                              const struct lumos_duration assumed[LUMOS_DURATION_SOURCES]);
 void lumos_calibration_free(struct lumos_calibration *calibration);

@@ -1,6 +1,7 @@
 #include "cost/transfers.h"
 
 #include "base/numbering.h"
+#include "base/text.h"
 #include <math.h>
 #include <string.h>
 
@@ -18,10 +19,40 @@ struct lumos_transfers {
 
 /* ---- Nodes ---- */
 
+/* The note in which a change of the network told it; NULL: none did. */
+static struct lumos_note *node_size_note(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    struct lumos_note *note = &job->notes.items[i];
+    if (note->count > 0 && note->count <= INT32_MAX &&
+        strcmp(lumos_string(job->strings, note->code), LUMOS_NODE_SIZE_NOTE) == 0) {
+      return note;
+    }
+  }
+  return NULL;
+}
+
+void lumos_tell_node_size(struct lumos_job *job, int32_t size) {
+  struct lumos_note *told = node_size_note(job);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "nodes have %d GPUs each, as the description of the network says", (int)size);
+  lumos_text_char(&text, '\0');
+  if (told == NULL) {
+    lumos_job_note(job, LUMOS_NODE_SIZE_NOTE, LUMOS_INFO, size, NULL, text.bytes, NULL);
+  } else {
+    told->count = size;
+    told->text = lumos_intern_text(job->strings, text.bytes);
+  }
+  lumos_text_free(&text);
+}
+
 struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network) {
   enum { GPUS = 8 }; /* of a server. Chosen: most have as many */
-  if (network != NULL && network->node_size != LUMOS_ABSENT_INT) {
-    return (struct lumos_nodes){network->node_size, false};
+  const struct lumos_note *note = node_size_note(job);
+  int32_t told = network != NULL && network->node_size != LUMOS_ABSENT_INT ? network->node_size
+                 : note != NULL                                            ? (int32_t)note->count
+                                                                           : 0;
+  if (told > 0) {
+    return (struct lumos_nodes){told, false};
   }
   struct lumos_numbering hosts = {0}, seen = {0}; /* seen: ranks of hosts; those built like one rank are one */
   int32_t most = 0;

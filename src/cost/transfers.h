@@ -19,8 +19,11 @@ struct lumos_nodes {
   int32_t size; /* GPUs in a node */
   bool assumed; /* no recording and no network file tells */
 };
-/* By the network, else as the ranks' hosts tell where they are several; else 8 to a node, or as many as are seen on one. */
+/* By the network, else by a change of the network before, else as the ranks' hosts tell where they are several; else 8 to a node, or as many as are seen on one. */
 struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network);
+/* The node size that a change of the network gives goes with the job, as the count of this note. */
+#define LUMOS_NODE_SIZE_NOTE "transform.node_size"
+void lumos_tell_node_size(struct lumos_job *job, int32_t size);
 /* On how many nodes these ranks (numbers) are: at least 1. O(count log count). */
 int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *ranks, uint32_t count);
 

@@ -66,16 +66,16 @@ static int32_t drawn_from(const struct draws *draws, int32_t step) {
 }
 
 static void compare(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
-                    const struct lumos_timeline *measured, const struct lumos_timeline *rebuilt,
+                    const struct lumos_timeline *was, const struct lumos_timeline *rebuilt,
                     struct lumos_decimal *deviation) {
   int64_t sum = 0, off = 0;
   struct draws draws;
   find_draws(&draws, templates, &plan->ranks.items[0]);
   size_t first = rebuilt->job.count > 1; /* as on the page, where the first step settles */
-  for (size_t i = first; i < rebuilt->job.count && measured->job.count > 0; i++) {
+  for (size_t i = first; i < rebuilt->job.count && was->job.count > 0; i++) {
     int32_t from = drawn_from(&draws, rebuilt->job.items[i].step);
-    bool begins = from == measured->job.items[0].step && measured->job.count > 1;
-    int64_t length = begins ? 0 : length_of(measured, from);
+    bool begins = from == was->job.items[0].step && was->job.count > 1;
+    int64_t length = begins ? 0 : length_of(was, from);
     sum += length;
     off += length == 0 ? 0 : rebuilt->job.items[i].end - rebuilt->job.items[i].start - length;
   }
@@ -83,25 +83,33 @@ static void compare(const struct rebuild_templates *templates, const struct rebu
   *deviation = (struct lumos_decimal){sum == 0 ? LUMOS_ABSENT : (int64_t)((__int128)off * 1000000 / sum), 6};
 }
 
+/* Of a job that was changed before, the step that is simulated of it stands in for the measured one. */
+static bool run_changed(const struct lumos_job *job, struct lumos_run **runs, struct lumos_error *error) {
+  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+  *runs = lumos_job_edited(job) ? lumos_allocate(job->tasks.count * sizeof **runs) : NULL;
+  return *runs == NULL || lumos_engine_run(job, &options, *runs, error);
+}
+
 bool rebuild_error(const struct rebuild_templates *templates, const struct rebuild_plan *plan,
                    const struct lumos_job *built, struct lumos_decimal *deviation, struct lumos_error *error) {
   const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
   const struct lumos_job *recorded = templates->blocks->job;
   struct lumos_stretches stretches, of_built;
-  struct lumos_timeline measured, rebuilt;
-  struct lumos_run *runs = lumos_allocate(built->tasks.count * sizeof *runs);
-  bool done = lumos_engine_run(built, &options, runs, error);
+  struct lumos_timeline was, rebuilt;
+  struct lumos_run *runs = lumos_allocate(built->tasks.count * sizeof *runs), *of_changed = NULL;
+  bool done = lumos_engine_run(built, &options, runs, error) && run_changed(recorded, &of_changed, error);
   if (done) {
     lumos_find_stretches(recorded, &stretches);
     lumos_find_stretches(built, &of_built);
-    lumos_timeline_make(&measured, recorded, NULL, &stretches);
+    lumos_timeline_make(&was, recorded, of_changed, &stretches);
     lumos_timeline_make(&rebuilt, built, runs, &of_built);
-    compare(templates, plan, &measured, &rebuilt, deviation);
-    lumos_timeline_free(&measured);
+    compare(templates, plan, &was, &rebuilt, deviation);
+    lumos_timeline_free(&was);
     lumos_timeline_free(&rebuilt);
     lumos_vector_free(&stretches);
     lumos_vector_free(&of_built);
   }
   free(runs);
+  free(of_changed);
   return done;
 }

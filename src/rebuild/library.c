@@ -73,10 +73,14 @@ static void sample_all(const struct lumos_job *job, struct samples *samples) {
   }
 }
 
+/* So that no product of it runs over. */
+static int64_t at_most_a_second(int64_t ns) { return ns < 1000000000 ? ns : 1000000000; }
+
 void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job) {
   struct samples samples = {0};
   sample_all(job, &samples);
-  int64_t launch = mean_of(&samples.launch, 0), op = mean_of(&samples.collective_op, 0);
+  int64_t launch = at_most_a_second(mean_of(&samples.launch, 0));
+  int64_t op = at_most_a_second(mean_of(&samples.collective_op, 0));
   int64_t pace = op > 0 ? op * 1000000 / COLLECTIVE_OP : launch > 0 ? launch * 1000000 / LAUNCH : 1000000;
   costs->pace = pace;
   costs->launch = launch > 0 ? launch : LAUNCH * pace / 1000000;

@@ -176,7 +176,9 @@ static void tell_batch(struct lumos_job *built, const struct lumos_job *job) {
   }
 }
 
-static void put_note(struct lumos_job *job, const struct rebuild_census *census, struct lumos_decimal deviation) {
+/* `changed`: before it was rebuilt. */
+static void put_note(struct lumos_job *job, const struct rebuild_census *census, struct lumos_decimal deviation,
+                     bool changed) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
       &text,
@@ -185,8 +187,8 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
       census->blocks, census->templates, percent(census->device, census->all_devices),
       percent(census->thread, census->all_threads), census->odd);
   if (deviation.units != LUMOS_ABSENT) {
-    lumos_text_format(&text, "; rebuilt in its recorded configuration, it is %+.2f %% off the measured step",
-                      (double)deviation.units / 1e4);
+    lumos_text_format(&text, "; rebuilt in its recorded configuration, it is %+.2f %% off the %s step",
+                      (double)deviation.units / 1e4, changed ? "simulated" : "measured");
   }
   lumos_text_char(&text, '\0');
   lumos_job_note(job, "transform.rebuilt", LUMOS_INFO, census->blocks, NULL, text.bytes, NULL);
@@ -316,7 +318,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     free(groups);
     rebuild_kept_put(&kept, both.built);
     put_error(both.built, both.deviation);
-    put_note(both.built, &census, both.deviation);
+    put_note(both.built, &census, both.deviation, lumos_job_edited(job));
     tell_learned(both.built, asked, &templates);
     tell_kept(both.built, job);
     tell_batch(both.built, job);

@@ -172,7 +172,7 @@ static const struct lumos_metric_definition definitions[] = {
      "How much longer (or, below 0, shorter) than measured the job's steps are when Lumos rebuilds the recorded "
      "configuration out of blocks of the recording and simulates it. Averaged over the steps after the first, each "
      "against the recorded step that most of its blocks come from. It is the error that rebuilding itself adds to a "
-     "prediction of another configuration."},
+     "prediction of another configuration. Of a job that was changed before, against its simulated steps."},
     {"prediction_error", "source of uncertainty", "share", "step_time",
      "How much one source of error may move the predicted step, as one standard deviation. Sources are independent: "
      "their squares add up. The range of a predicted time is meant to hold the truth in 90 % of cases."},

@@ -20,12 +20,13 @@ static void find_shares(struct lumos_opportunity_range *range, const struct lumo
     if (!lumos_on_stream(job, task) || lumos_is_copy(task->kind)) {
       continue;
     }
+    double dur = (double)task->dur * (double)lumos_rank_weight(&job->ranks.items[lumos_rank_of(job, task)]);
     if (lumos_is_communication(task->kind)) {
-      range->groups[lumos_detail_of(job, task)->comm.group] += (double)task->dur;
-      communication += (double)task->dur;
+      range->groups[lumos_detail_of(job, task)->comm.group] += dur;
+      communication += dur;
     } else {
-      range->kinds[task->kind] += (double)task->dur;
-      compute += (double)task->dur;
+      range->kinds[task->kind] += dur;
+      compute += dur;
     }
   }
   for (size_t i = 0; i <= lumos_strings_count(job->strings) && communication > 0; i++) {

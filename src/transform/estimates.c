@@ -19,7 +19,8 @@ void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_dura
   }
   struct lumos_detail *detail = lumos_task_detail(job, of);
   detail->was = detail->was == LUMOS_ABSENT ? of->dur : detail->was;
-  detail->dur_error = (struct lumos_decimal){millionths(duration.own), 6};
+  double before = detail->dur_error.units == LUMOS_ABSENT ? 0 : lumos_decimal_value(detail->dur_error);
+  detail->dur_error = (struct lumos_decimal){millionths(hypot(duration.own, before)), 6};
   detail->common_error = common;
   of->dur_source = LUMOS_MODELLED;
   lumos_set_own_times(job, of, (struct lumos_times){ns, lumos_own_times(job, task).lag});

@@ -93,6 +93,11 @@ done
 { lumos-parse emulated/rank0.json | lumos-graph | lumos-transform --dp 4 -o built; } 2>message
 grep -qF '"code":"transform.communication_kept"' built || fail 'communication keeps its length, and no note says so'
 
+# What was changed before is none of the rebuild's error.
+lumos-transform --straggler 1=5 --dp 4 graph -o built 2>message || fail "a slow rank among more: $(head -c 300 message)"
+grep '"name":"rebuild_error"' built | awk "$field"'{ error = field("value") } END { exit !(NR == 1 && error < 0.02 && error > -0.02) }' ||
+  fail "a slow rank is taken for an error of the rebuild: $(grep '"name":"rebuild_error"' built)"
+
 # 250 times as many replicas do 250 times as much, by shapes as by the model.
 awk 'NR <= 2 { few[NR] = $1 } NR > 2 { share = $1 / few[NR - 2] / 250; wrong += share < 0.9999 || share > 1.0001 } END { exit wrong > 0 || NR != 4 || few[1] != few[2] }' flops ||
   fail "work does not grow with replicas: $(tr '\n' ' ' <flops)"

@@ -1,7 +1,9 @@
 /* --straggler, --jitter and --launch graph on jobs of about ten tasks, by hand. */
 #include "sim_jobs.h"
 
+#include "cost/transfers.h"
 #include "transform/edit.h"
+#include "transform/estimates.h"
 
 #include <lumos/sim.h>
 #include <lumos/transform.h>
@@ -56,6 +58,32 @@ static void jitter_is_of_kernels_and_adds_up_as_squares(void **state) {
   lumos_job_free(job);
 }
 
+static void a_model_adds_its_error_to_what_was_unsure_before(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = job_from_text(streams_job);
+  assert_true(lumos_transform_jitter(job, "0.03", &error));
+  lumos_estimate_task(job, task_named(job, "K0"), (struct lumos_duration){.ns = 200, .own = 0.04}, LUMOS_NO_STRING);
+  assert_int_equal(task(job, "K0")->dur, 200);
+  assert_int_equal(error_of(job, "K0"), 50000); /* 3, 4, 5 */
+  lumos_job_free(job);
+}
+
+static void the_size_of_nodes_goes_with_the_job(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(ranks_job);
+  assert_int_equal(lumos_nodes_of(job, NULL).size, 8);
+  const int32_t sizes[] = {1, 4, 1};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    size_t notes = job->notes.count;
+    lumos_tell_node_size(job, sizes[i]);
+    assert_int_equal(lumos_nodes_of(job, NULL).size, sizes[i]);
+    assert_false(lumos_nodes_of(job, NULL).assumed);
+    assert_int_equal(job->notes.count, notes + (i == 0));
+  }
+  lumos_job_free(job);
+}
+
 static int64_t start_of(const struct lumos_job *job, const struct lumos_run *runs, const char *name) {
   return runs[task_named(job, name)].start;
 }
@@ -105,6 +133,8 @@ int main(void) {
       cmocka_unit_test(a_straggler_computes_longer_and_transfers_as_before),
       cmocka_unit_test(what_is_no_straggler_is_refused),
       cmocka_unit_test(jitter_is_of_kernels_and_adds_up_as_squares),
+      cmocka_unit_test(a_model_adds_its_error_to_what_was_unsure_before),
+      cmocka_unit_test(the_size_of_nodes_goes_with_the_job),
       cmocka_unit_test(a_graph_is_launched_by_its_first_launch),
       cmocka_unit_test(the_profilers_error_is_of_what_is_the_hosts_own),
   };
