@@ -82,9 +82,17 @@ static int64_t work_between(const struct lumos_rank_graph *graph, const int64_t 
   return sum - (before > 0 ? before : 0) - (after > 0 ? after : 0);
 }
 
-/* The task on `other` that handed over when the silence ended, or LUMOS_NONE. */
+/* How much later than the other's end a thread may go on. One that is known to have called goes on whenever it wakes up. */
+static int64_t longest_delay(int64_t length, bool launches, bool called) {
+  return launches && called                  ? length
+         : launches && length < LONG_SILENCE ? LONG_SILENCE / DELAY_OF_SILENCE
+                                             : length / DELAY_OF_SILENCE;
+}
+
+/* The task on `other` that handed over when the silence ended, or LUMOS_NONE. `launches`: both do; `called`: the silent
+ * thread had called another. */
 static uint32_t handed_over(const struct search *search, const struct lumos_silence *silence,
-                            const struct lumos_lane *other, bool launches) {
+                            const struct lumos_lane *other, bool launches, bool called) {
   const struct lumos_rank_graph *graph = search->graph;
   const int64_t *worked = search->worked;
   uint32_t ended = lumos_graph_count_until(graph, other, silence->end, false);
@@ -93,8 +101,7 @@ static uint32_t handed_over(const struct search *search, const struct lumos_sile
   }
   uint32_t source = other->task_first + ended - 1;
   int64_t done = end_of(lumos_graph_task(graph, source)), length = silence->end - silence->start;
-  int64_t delay = launches && length < LONG_SILENCE ? LONG_SILENCE / DELAY_OF_SILENCE : length / DELAY_OF_SILENCE;
-  if (silence->end - done > delay ||
+  if (silence->end - done > longest_delay(length, launches, called) ||
       work_between(graph, worked, other, silence->start, silence->end) < length / MOST_OF_SILENCE) {
     return LUMOS_NONE;
   }
@@ -107,7 +114,8 @@ static uint32_t handed_over(const struct search *search, const struct lumos_sile
   return taken >= (stirs - silence->end) / MOST_OF_SILENCE ? first : LUMOS_NONE;
 }
 
-static uint32_t find_source(const struct search *search, const struct lumos_silence *silence, bool launches) {
+static uint32_t find_source(const struct search *search, const struct lumos_silence *silence, bool launches,
+                            bool called) {
   const struct lumos_rank_graph *graph = search->graph;
   uint32_t latest = LUMOS_NONE;
   for (size_t i = 0; i < search->workers.count && i < SOURCES; i++) {
@@ -115,7 +123,7 @@ static uint32_t find_source(const struct search *search, const struct lumos_sile
     if (other == silence->lane || other->process != silence->lane->process) {
       continue;
     }
-    uint32_t source = handed_over(search, silence, other, launches && search->workers.items[i].launches);
+    uint32_t source = handed_over(search, silence, other, launches && search->workers.items[i].launches, called);
     if (source != LUMOS_NONE &&
         (latest == LUMOS_NONE || end_of(lumos_graph_task(graph, source)) > end_of(lumos_graph_task(graph, latest)))) {
       latest = source;
@@ -163,7 +171,7 @@ static void search_thread(struct search *search, const struct lumos_lane *lane) 
     const uint8_t *handed = &search->graph->handed[task - search->graph->first];
     bool called = n > 0 && (handed[-1] & LUMOS_CALLED_ANOTHER);
     if (called || silence.end - silence.start > LUMOS_LONG_AGO) {
-      uint32_t source = find_source(search, &silence, launches);
+      uint32_t source = find_source(search, &silence, launches, called);
       if (source != LUMOS_NONE) {
         struct handover handover = {silence, source};
         if (!(*handed & LUMOS_HANDED_OVER)) {

@@ -130,16 +130,32 @@ static void a_return_implies_a_call(void **state) {
   }
 }
 
+/* The span of work on `called` whose op ran on `caller`. */
+static uint32_t add_gradient(struct lumos_job *job, uint32_t caller, uint32_t called) {
+  struct lumos_span op = lumos_span_empty, gradient = lumos_span_empty;
+  op.rank = gradient.rank = 0;
+  op.kind = gradient.kind = LUMOS_SPAN_OP;
+  op.name = gradient.name = word(job, "op");
+  op.lane = caller;
+  gradient.lane = called;
+  gradient.forward = (uint32_t)job->spans.count;
+  op.id = gradient.forward;
+  gradient.id = op.id + 1;
+  lumos_vector_push(&job->spans, op);
+  lumos_vector_push(&job->spans, gradient);
+  return gradient.forward + 1;
+}
+
 /* Who goes on at 15, 0.4 ms after the other was done, works for a moment and calls the other again, which begins 0.3 ms
  * later: a watchdog could look like that, but not one that launches work. Who was done over 0.5 ms before did not hand
- * over. */
+ * over, unless the recording shows that it was called. */
 static void threads_that_launch_may_call_at_once(void **state) {
   (void)state;
   const struct {
-    bool launches, hands_over;
+    bool launches, recorded, hands_over;
     int64_t done;
-  } cases[] = {
-      {true, true, 14600 * us}, {false, false, 14600 * us}, {true, true, 14500 * us}, {true, false, 14499 * us}};
+  } cases[] = {{true, false, true, 14600 * us},  {false, false, false, 14600 * us}, {true, false, true, 14500 * us},
+               {true, false, false, 14499 * us}, {true, true, true, 14499 * us},    {false, true, false, 14499 * us}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lumos_job *job = new_job();
     uint32_t rank = add_rank(job, 0), caller = add_thread(job, rank, "1"), called = add_thread(job, rank, "2");
@@ -152,6 +168,9 @@ static void threads_that_launch_may_call_at_once(void **state) {
     add_kernel(job, stream, 11 * ms, 1 * ms, first);
     if (cases[i].launches) {
       add_kernel(job, stream, 16 * ms, 1 * ms, begun);
+    }
+    if (cases[i].recorded) {
+      job->tasks.items[begun].span = add_gradient(job, caller, called);
     }
     build(job);
     assert_int_equal(dep_into(job, resumed, LUMOS_HANDOVER) != NULL, cases[i].hands_over);
