@@ -83,7 +83,7 @@ fuzz() { build_fuzzers && tests/fuzz/run.sh "$PWD/build/fuzz" 60; }
 
 # step | seconds that it takes on two cores | what it is
 all=(
-  'sanitized_tests   |  300 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
+  'sanitized_tests   |  550 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'check_format      |   20 | clang-format'
   'check_cppcheck    |  120 | cppcheck'
   'all_cases         |  700 | All cases of all scripts but predictions, the emulated cluster by itself, the public traces that take long, all of the browser'
