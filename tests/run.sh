@@ -86,7 +86,7 @@ all=(
   'sanitized_tests   |  550 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'check_format      |   20 | clang-format'
   'check_cppcheck    |  120 | cppcheck'
-  'all_cases         |  700 | All cases of all scripts but predictions, the emulated cluster by itself, the public traces that take long, all of the browser'
+  'all_cases         | 2400 | All cases of all scripts but predictions, the emulated cluster by itself, the public traces that take long, all of the browser'
   'damaged_traces    |   60 | Two hundred ways to damage each trace'
   'benchmark         |   30 | The benchmark, as a smoke test'
   'predictions       |  900 | All predictions held against what then happens'
