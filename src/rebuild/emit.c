@@ -414,7 +414,7 @@ static void begin_threads(const struct emission *emission) {
   uint8_t *begun = lumos_allocate_zeroed(emission->from->lanes.count, 1);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t lane = emission->same[emission->blocks->items.items[emission->built[i].donor].lane];
-    if (!begun[lane]) {
+    if (!begun[lane] && emission->from->lanes.items[lane].task_count > 0) {
       tie_boundaries(emission, emission->from->lanes.items[lane].task_first,
                      (struct lumos_built_task){emission->built[i].first});
     }
