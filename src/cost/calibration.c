@@ -174,6 +174,7 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
                              const struct lumos_duration assumed[LUMOS_DURATION_SOURCES]) {
   struct misses misses[LUMOS_DURATION_SOURCES] = {{0, 0, 0}};
   double spread = 0, squares = 0, time = 0;
+  uint32_t told = 0;                                           /* shapes that others tell of */
   size_t apart = calibration->shapes.count / MOST_STRANGE + 1; /* one in so many, for each sorts all */
   for (size_t i = 0; i < calibration->shapes.count; i++) {
     struct lumos_measured_shape shape = calibration->shapes.items[i];
@@ -186,6 +187,7 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
            of = found.source < LUMOS_OF_CONSTANTS ? shape.count * shape.measured : 0;
     squares += of * error * error;
     time += of;
+    told += of > 0;
     if (found.source == LUMOS_OF_FAMILY && i % apart == 0) { /* what it would be if its family had not been measured */
       found = predict(calibration, shape, true, true);
       miss(&misses[LUMOS_OF_MODEL], log(found.ns / shape.measured));
@@ -195,8 +197,7 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
   for (int source = LUMOS_OF_FAMILY; source < LUMOS_DURATION_SOURCES; source++) {
     calibration->errors[source] = errors_of(&misses[source], assumed[source]);
   }
-  bool enough = misses[LUMOS_OF_FAMILY].count + misses[LUMOS_OF_MODEL].count >= FEW;
-  calibration->off = enough && time > 0 ? sqrt(squares / time) : assumed[LUMOS_OF_MODEL].own;
+  calibration->off = told >= FEW ? sqrt(squares / time) : assumed[LUMOS_OF_MODEL].own;
   calibration->errors[LUMOS_OF_SHAPE] = assumed[LUMOS_OF_SHAPE];
   if (calibration->shapes.count > 0) {
     calibration->errors[LUMOS_OF_SHAPE].own = sqrt(spread / (double)calibration->shapes.count);

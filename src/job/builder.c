@@ -341,13 +341,6 @@ lumos_string_id lumos_build_common_error(struct lumos_builder *builder, const ch
   return lumos_job_common_error(builder->job, id, name, sigma, source);
 }
 
-void lumos_build_error(struct lumos_builder *builder, struct lumos_built_task task, int32_t error,
-                       lumos_string_id common) {
-  struct lumos_detail *detail = lumos_task_detail(builder->job, &builder->job->tasks.items[task.number]);
-  detail->dur_error = (struct lumos_decimal){error, 6};
-  detail->common_error = common;
-}
-
 void lumos_build_transfer_error(struct lumos_builder *builder, int64_t error, lumos_string_id common) {
   struct lumos_collective *collective = &builder->job->collectives.items[builder->job->collectives.count - 1];
   collective->transfer_error = error;

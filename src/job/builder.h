@@ -94,10 +94,8 @@ void lumos_build_bytes(struct lumos_builder *builder, int64_t bytes);
 /* An error that what is built has in common (lumos_job_common_error); its id. */
 lumos_string_id lumos_build_common_error(struct lumos_builder *builder, const char *id, const char *name, int32_t sigma,
                                          const char *source);
-/* How wrong the task's duration may be: by itself (relative, one sigma, in millionths), and with all that share the
- * common error (LUMOS_NO_STRING: none). Of the last collective's transfer the same, its own error in ns. */
-void lumos_build_error(struct lumos_builder *builder, struct lumos_built_task task, int32_t error,
-                       lumos_string_id common);
+/* How wrong the last collective's transfer may be: by itself (ns, one sigma), and with all that share the common error
+ * (LUMOS_NO_STRING: none). */
 void lumos_build_transfer_error(struct lumos_builder *builder, int64_t error, lumos_string_id common);
 
 /* What is trained and how it is spread, in place of what `from` says. */

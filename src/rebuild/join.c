@@ -43,7 +43,7 @@ struct rebuild_joining {
   const struct rebuild_plan *plan;
   uint32_t *channel_of; /* by collective of `from`: those of the same streams of the same ranks, in one direction */
   uint8_t *axes;        /* by collective of `from`: enum rebuild_axis, added up */
-  uint8_t *turns;       /* by lane and axes: how many streams of its rank before it communicate along these */
+  uint32_t *turns;      /* by lane and axes: how many streams of its rank before it communicate along these */
   uint32_t *first;      /* by task, and one more: its memberships */
   uint32_t *of;         /* by membership: the collective */
   struct lumos_numbering labels, numbers;
@@ -126,7 +126,7 @@ static void look_at_recorded(struct rebuild_joining *joining) {
 static void count_streams(struct rebuild_joining *joining) {
   const struct lumos_job *job = joining->from;
   uint8_t *there = lumos_allocate_zeroed(job->lanes.count, ALL_AXES);
-  joining->turns = lumos_allocate_zeroed(job->lanes.count, ALL_AXES);
+  joining->turns = lumos_allocate_zeroed(job->lanes.count, ALL_AXES * sizeof *joining->turns);
   for (size_t c = 0; c < job->collectives.count; c++) {
     for (uint32_t m = 0; m < job->collectives.items[c].member_count; m++) {
       uint32_t lane = job->tasks.items[member_of(job, &job->collectives.items[c], m)].lane;
@@ -136,7 +136,7 @@ static void count_streams(struct rebuild_joining *joining) {
   for (size_t l = 1; l < job->lanes.count; l++) {
     bool same = job->lanes.items[l].rank == job->lanes.items[l - 1].rank;
     for (size_t i = l * ALL_AXES; i < (l + 1) * ALL_AXES && same; i++) {
-      joining->turns[i] = (uint8_t)(joining->turns[i - ALL_AXES] + there[i - ALL_AXES]);
+      joining->turns[i] = joining->turns[i - ALL_AXES] + there[i - ALL_AXES];
     }
   }
   free(there);

@@ -364,11 +364,25 @@ static size_t find_alike(const struct lumos_job *shadow, const struct lumos_metr
   return shadow->metrics.count;
 }
 
+/* Of a kind's time: steps stand in the same order, the kinds of a step in another, so it is near `next`. */
+static size_t find_kind(const struct lumos_job *shadow, const struct lumos_metric *own, size_t kinds, size_t next) {
+  size_t count = shadow->metrics.count, below = next - kinds, above = count - next;
+  for (size_t way = 0; way < above || way <= below; way++) {
+    if (way < above && is_alike(own, &shadow->metrics.items[next + way])) {
+      return next + way;
+    }
+    if (way > 0 && way <= below && is_alike(own, &shadow->metrics.items[next - way])) {
+      return next - way;
+    }
+  }
+  return count;
+}
+
 /* Adds to `sides`, by figure, the squares of how far a run lies from the prediction, and to `counts` how many are on
  * that side; returns how far the job's mean step does. */
 static double add_trial(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *trial,
                         struct sides *sides, struct sides *counts) {
-  enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing; kinds go by their time */
+  enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing */
   struct lumos_job shadow;
   double moved = 0, steps = 0;
   lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
@@ -379,8 +393,9 @@ static double add_trial(struct ranges *ranges, const struct lumos_stretches *str
   size_t kinds = figures_of(ranges, stretches, trial->runs, &shadow);
   for (size_t i = 0, next = 0; i < ranges->figures.count; i++) {
     const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
+    next = i == ranges->kinds ? kinds : next;
     size_t found =
-        i < ranges->kinds ? find_alike(&shadow, own, next, MOST_MISSING) : find_alike(&shadow, own, kinds, SIZE_MAX);
+        i < ranges->kinds ? find_alike(&shadow, own, next, MOST_MISSING) : find_kind(&shadow, own, kinds, next);
     if (found == shadow.metrics.count) {
       sides[i] = (struct sides){NAN, NAN}; /* the run does not say */
       continue;
