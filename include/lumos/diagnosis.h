@@ -32,7 +32,7 @@ enum lumos_cause {
 };
 const char *lumos_cause_name(enum lumos_cause cause);
 
-enum { LUMOS_FINDING_RANKS = 8 };
+enum { LUMOS_FINDING_RANKS = 8, LUMOS_FINDING_STAGES = 32 };
 
 struct lumos_finding {
   enum lumos_cause cause;
@@ -41,13 +41,16 @@ struct lumos_finding {
   int64_t rank_times[LUMOS_FINDING_RANKS]; /* what each is late by, or takes longer */
   uint32_t rank_count;                     /* 0: nobody in particular */
   int32_t stage;                           /* of the pipeline; LUMOS_ABSENT_INT */
-  uint8_t part;       /* enum lumos_part: of an unbalanced stage, what takes most of the difference; 0: none */
-  int64_t ratio;      /* how much more work a stage has, or longer a kernel or transfer takes, in millionths: 1500000 is
+  uint8_t part;   /* enum lumos_part: of an unbalanced stage, what takes most of the difference; 0: none */
+  int64_t ratio;  /* how much more work a stage has, or longer a kernel or transfer takes, in millionths: 1500000 is
                        one and a half times; LUMOS_ABSENT */
-  uint32_t group;     /* index in job->groups; LUMOS_NONE */
-  lumos_string_id op; /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
-  bool before_op;     /* the time is spent outside of any op, before that one */
-  int64_t op_time;    /* ns of a step spent in op or part (of a late rank: more than on like ranks); LUMOS_ABSENT */
+  int32_t layers; /* that an unbalanced stage holds; LUMOS_ABSENT_INT: not known */
+  int32_t stages; /* of that pipeline, where layers is known; else 0 */
+  int32_t split[LUMOS_FINDING_STAGES]; /* how many layers each stage should hold: split[0 .. stages) */
+  uint32_t group;                      /* index in job->groups; LUMOS_NONE */
+  lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
+  bool before_op;                      /* the time is spent outside of any op, before that one */
+  int64_t op_time; /* ns of a step spent in op or part (of a late rank: more than on like ranks); LUMOS_ABSENT */
 };
 
 enum lumos_confidence { LUMOS_CONFIDENCE_UNKNOWN, LUMOS_POOR, LUMOS_FAIR, LUMOS_GOOD };
@@ -66,11 +69,18 @@ enum lumos_limit {
   LUMOS_LIMIT_UNEXPLAINED,      /* of the step: unexplained delays of GPU starts */
   LUMOS_LIMIT_UNSPLIT,          /* of the step: communication whose peers are not known */
   LUMOS_LIMIT_VARIATION,        /* like steps differ by so much */
+  LUMOS_LIMIT_BLAMED_UNKNOWN,   /* of a late rank's own delay: outside any recorded op */
   LUMOS_LIMIT_CPU_UNKNOWN,      /* of the step: CPU gaps and calls without an explanation */
   LUMOS_LIMIT_PROFILER,         /* of the step: what the profiler takes on threads, where CPUs are to blame */
   LUMOS_LIMIT_UNLAUNCHED,       /* of the GPU tasks: without a launch */
   LUMOS_LIMIT_UNTIED,           /* the job was changed, and who waits for whom in it is not known */
   LUMOS_LIMITS
+};
+
+/* How large a limit is, and above what size the grade is fair at best, or poor; in millionths. */
+struct lumos_limit_size {
+  int64_t size; /* LUMOS_ABSENT: not known, or it does not apply */
+  int64_t fair, poor;
 };
 
 struct lumos_diagnosis {
@@ -79,8 +89,9 @@ struct lumos_diagnosis {
   struct lumos_finding *findings; /* the worst first; at least one where there is a step on GPUs */
   size_t count;
   enum lumos_confidence confidence;
-  enum lumos_limit limit; /* the worst */
-  int64_t limit_share;    /* its size, in millionths; LUMOS_ABSENT */
+  enum lumos_limit limit;                       /* the worst */
+  int64_t limit_share;                          /* its size, in millionths; LUMOS_ABSENT */
+  struct lumos_limit_size limits[LUMOS_LIMITS]; /* all of them; NONE, NOTHING_MEASURED, CHANGED, UNTIED have no size */
 };
 
 /* The job is at stage sim or later, and outlives the diagnosis. O(metrics + tasks). */

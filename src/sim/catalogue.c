@@ -158,6 +158,9 @@ static const struct lumos_metric_definition definitions[] = {
     {"opportunity_free", "without it", "ns", "step_time",
      "The step time if a kind of work took no time. Lumos simulates this again instead of subtracting, so other "
      "bottlenecks count. A kind means the tasks on the GPU's streams."},
+    {"straggler_free_path", "critical path without late ranks", "ns", NULL,
+     "What would limit the steps if late ranks were as fast as similar ones: the critical path of that simulation, "
+     "over all steps, on cpu (threads), on gpu (kernels and copies), in communication, or in other delays."},
     {"opportunity_half", "at half", "ns", "step_time",
      "The step time if a kind of work took half of its time, simulated again."},
     {"replay_error", "replay error", "share", "step_time",

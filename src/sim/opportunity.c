@@ -14,6 +14,7 @@
 #include "sim/opportunity.h"
 
 #include "sim/clock.h"
+#include "sim/cured.h"
 #include "sim/opportunity_range.h"
 #include "sim/scaled_work.h"
 
@@ -264,6 +265,18 @@ static void write_trial(struct lumos_job *job, const struct search *search, cons
   }
 }
 
+/* Why late ranks that are late no more would gain less than they cost. Of a job that fills the memory it is not asked. */
+static void write_cured(const struct search *search, struct lumos_job *job, const struct trial *trial) {
+  if (trial->work.subject == LUMOS_WORK_STRAGGLERS && trial->steps != NULL && job->tasks.count <= MANY_TASKS) {
+    struct lumos_scaled_work scaled;
+    struct lumos_stretches whole = search->ends;
+    whole.places = NULL;
+    make_scaled(search, trial, &scaled);
+    lumos_write_cured_path(job, search->engine, &scaled.variant, &whole);
+    lumos_scaled_work_free(&scaled);
+  }
+}
+
 /* Does the chain hang on times that no change moves? */
 static bool is_held(const struct search *search, const struct lumos_path_parts *chain) {
   int64_t first = search->steps.count == 0 ? 0 : search->steps.items[0].start, time = 0;
@@ -297,6 +310,7 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
     tell_nothing(job, held);
   }
   for (size_t i = 0; i < trials[0].count; i++) {
+    write_cured(search, job, &trials[0].items[i]);
     for (int f = 0; f < FACTORS; f++) {
       write_trial(job, search, &trials[f].items[i], f);
       free(trials[f].items[i].steps);

@@ -236,6 +236,12 @@ def replay(text, match):
     compare(text, match['said'], abs(step_of['simulated'] - step_of['measured']) / step_of['measured'])
 
 
+def blamed(text, match):
+    """Of what the first finding's rank is late by: what it spends before that op, which may be more."""
+    first = document['diagnosis']['findings'][0]
+    compare(text, match['said'], min(first['op_time'] / first['time'], 1))
+
+
 def range_source(text, match):
     """The largest of the sources of a range."""
     errors = {metric['scope']['name']: metric['value'] for metric in document['metrics'] if metric['name'] == 'prediction_error'}
@@ -268,6 +274,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
     (r'^(?:Confidence: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
     (r'Similar steps differ by (?P<said>%s)' % SHARE, trust('step_spread')),
+    (r'no op was recorded in (?P<said>%s) of that time' % SHARE, blamed),
     (r'Gaps and unusually long calls on the CPU take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
     (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),
     (r'No launch was recorded for (?P<said>%s) of the GPU tasks' % SHARE,
@@ -298,6 +305,10 @@ def finding(text):
         else:
             known(text, said, time, step)
         rest = rest.replace('(%s)' % said, '', 1)
+    for said in re.findall(r'\((%s) of the critical path\)' % SHARE, rest):
+        times = [metric['value'] for metric in document['metrics'] if metric['name'] == 'straggler_free_path']
+        compare(text, said, max(times) / sum(times))
+        rest = rest.replace('(%s' % said, '', 1)
     for said in re.findall('(%s) of the step lies outside' % SHARE, rest):
         compare(text, said, of_job('not_recorded', spoken))
         rest = rest.replace(said, '', 1)

@@ -3,6 +3,7 @@
 #include "unit/report_job.h"
 
 #include "base/text.h"
+#include "report/diagnosis/words.h"
 #include <lumos/diagnosis.h>
 #include <lumos/report.h>
 #include <setjmp.h>
@@ -115,12 +116,16 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
     assert_int_equal(job->tasks.items[watch].lane, watching);
     (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", MS(1), MS(60));
   }
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
   struct lumos_diagnosis diagnosis = diagnose(job);
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_SLOW_CPU, MS(36), 360000);
   assert_int_equal(diagnosis.findings[0].rank_count, 1);
   assert_int_equal(diagnosis.findings[0].ranks[0], 1);
   assert_int_equal(diagnosis.findings[0].op_time, MS(30));
   assert_true(diagnosis.findings[0].before_op);
+  assert_int_equal(diagnosis.confidence, LUMOS_FAIR); /* what it did in 30 of the 36 ms is not recorded */
+  assert_int_equal(diagnosis.limit, LUMOS_LIMIT_BLAMED_UNKNOWN);
+  assert_int_equal(diagnosis.limit_share, 833333);
   const struct lumos_finding *waiting = find(&diagnosis, LUMOS_CAUSE_WAITING);
   assert_non_null(waiting);
   assert_int_equal(waiting->time, 2333333);
@@ -252,6 +257,79 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   diagnosis = diagnose(job);
   assert_null(find(&diagnosis, LUMOS_CAUSE_IMBALANCE));
   forget(job, &diagnosis);
+}
+
+/* Two stages with so many layers of 10 ms and an optimizer of 40, the second with a head besides; 5 micro-batches. */
+static struct lumos_job *layers_job(int32_t first, int32_t second, int64_t head) {
+  const int64_t compute[] = {MS(40) + first * MS(10), MS(40) + second * MS(10) + head};
+  const struct parts parts[] = {{.compute = compute[0], .bubble = MS(100) - compute[0]},
+                                {.compute = compute[1], .bubble = MS(100) - compute[1]}};
+  const int32_t layers[] = {first, second};
+  struct lumos_job *job = ranks_with(parts, 2);
+  struct lumos_model_description model = lumos_model_description_empty;
+  model.micro_batches = 5;
+  model.layers = first + second;
+  lumos_vector_push(&job->models, model);
+  for (int32_t r = 0, layer = 0; r < 2; r++) {
+    job->ranks.items[r].has_parallel = true;
+    job->ranks.items[r].parallel = (struct lumos_parallel){0, r, 0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    uint32_t stream = add_lane(job, (uint32_t)r, "s7", LUMOS_STREAM);
+    for (int32_t i = 0; i < layers[r]; i++) {
+      uint32_t task = add_task(job, stream, LUMOS_GEMM, "gemm", i * MS(10), MS(10));
+      job->tasks.items[task].part = LUMOS_PART_LAYER;
+      job->tasks.items[task].layer = layer++;
+    }
+    uint32_t optimizer = add_task(job, stream, LUMOS_OPTIMIZER, "adam", layers[r] * MS(10), MS(40));
+    job->tasks.items[optimizer].part = LUMOS_PART_OPTIMIZER;
+    if (r == 1 && head > 0) {
+      uint32_t task = add_task(job, stream, LUMOS_GEMM, "head", MS(40) + layers[r] * MS(10), head);
+      job->tasks.items[task].part = LUMOS_PART_HEAD;
+    }
+  }
+  return job;
+}
+
+/* What to do about it: how many layers go elsewhere. */
+static void an_unbalanced_pipeline_is_split_anew(void **state) {
+  (void)state;
+  static const struct {
+    int32_t first, second;
+    int64_t head;
+    int32_t split[2]; /* by hand: the later layers go to whom has less */
+    const char *action;
+  } cases[] = {
+      {2,
+       6,
+       0,
+       {4, 4},
+       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4 predicts "},
+      {2, 3, MS(25), {4, 1}, "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1 "},
+      {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks."},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = layers_job(cases[i].first, cases[i].second, cases[i].head);
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    struct lumos_error error = {LUMOS_DONE, ""};
+    const struct lumos_finding *found = find(&diagnosis, LUMOS_CAUSE_IMBALANCE);
+    assert_non_null(found);
+    assert_int_equal(found->layers, cases[i].second);
+    assert_int_equal(found->stages, 2);
+    assert_memory_equal(found->split, cases[i].split, sizeof cases[i].split);
+    if (found == &diagnosis.findings[0]) {
+      assert_true(lumos_report_verdict(job, &out, &error));
+      lumos_text_char(&out, '\0');
+      assert_non_null(strstr(out.bytes, cases[i].action));
+    } else {
+      fail_msg("case %zu: the first finding is %s", i, lumos_cause_name(diagnosis.findings[0].cause));
+    }
+    lumos_text_free(&out);
+    job->tasks.items[0].layer = 100; /* of a layer that the model lacks, so that layers are not known */
+    lumos_diagnosis_free(&diagnosis);
+    lumos_diagnose(job, &diagnosis);
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_IMBALANCE)->layers, LUMOS_ABSENT_INT);
+    forget(job, &diagnosis);
+  }
 }
 
 /* Kernels of a layer on one rank, `count` of one name in one forward pass. */
@@ -439,6 +517,33 @@ static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **sta
   forget(job, &diagnosis);
 }
 
+/* Without its delay of 36 ms a step would take 90 of 100 ms, which alone is less than the half of another kind of work
+ * saves; with less to save there, it is the cure. */
+static void the_best_gain_is_the_larger_one(void **state) {
+  (void)state;
+  struct lumos_job *job = late_job(0, MS(36));
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  struct report_opportunity ones[] = {
+      {.kind = lumos_intern_text(job->strings, "host"), .half = MS(70), .free = MS(60)},
+      {.kind = lumos_intern_text(job->strings, "stragglers"), .half = MS(95), .free = MS(90)}};
+  const struct report_opportunities opportunities = {.job = job, .list = {ones, 2, 2}, .step = MS(100)};
+  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+  assert_int_equal(diagnosis_cure(&story).share, 100000);
+  struct diagnosis_gain best = diagnosis_best_gain(&story);
+  assert_int_equal(best.share, 300000);
+  assert_ptr_equal(best.opportunity, &ones[0]);
+  ones[0].half = MS(92);
+  best = diagnosis_best_gain(&story);
+  assert_int_equal(best.share, 100000);
+  assert_ptr_equal(best.opportunity, &ones[1]);
+  report_facts_free(&facts);
+  forget(job, &diagnosis);
+}
+
 /* Each figure at its thresholds, alone: above the first it is fair, above the second poor. */
 static void confidence_is_that_of_the_worst_figure(void **state) {
   (void)state;
@@ -579,6 +684,7 @@ int main(void) {
       cmocka_unit_test(a_late_rank_may_be_unrecorded),
       cmocka_unit_test(ranks_that_are_late_together_are_named_together),
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
+      cmocka_unit_test(an_unbalanced_pipeline_is_split_anew),
       cmocka_unit_test(a_slow_gpu_is_told_by_other_stages),
       cmocka_unit_test(late_compute_of_a_usual_pace_is_no_slow_gpu),
       cmocka_unit_test(waiting_by_turns_for_cpus_is_theirs),
@@ -586,6 +692,7 @@ int main(void) {
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
       cmocka_unit_test(small_overheads_are_no_diagnosis),
       cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),
+      cmocka_unit_test(the_best_gain_is_the_larger_one),
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
       cmocka_unit_test(a_changed_job_is_fair_at_best),
       cmocka_unit_test(communication_is_unsplit_for_two_reasons),

@@ -391,6 +391,8 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   struct lumos_text page = render(job);
   /* 6 ms of 199 simulated ones are worth more doubt than 0.6 % */
   assert_has(&page, "Unexplained delays of kernels add up to 3.0\xC2\xA0% of the step.");
+  assert_has(&page, "<ul>\n<li>\n<p class=\"label\"><a href=\"#term-unexplained_lag\">unexplained delay</a></p>\n"
+                    "<p class=\"figure fair\">3.0\xC2\xA0%</p>"); /* the worst comes first */
   assert_int_equal(occurrences(page.bytes, "href=\"#term-transplant_error\""), 0);
   assert_has(&page, "\"transplant_error\":null,\"transplant_error_worst\":null,\"transplant_matched\":null,"
                     "\"step_spread\":null");
@@ -405,13 +407,13 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   add_metric(job, "step_spread", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, 34000, 6);
   page = render(job);
   assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_error\">cross-step error</a></p>\n"
-                    "<p class=\"figure\">1.20\xC2\xA0%</p>\n"
+                    "<p class=\"figure good\">1.20\xC2\xA0%</p>\n"
                     "<p class=\"evidence\">mean size, worst \xE2\x88\x92"
-                    "2.00\xC2\xA0%</p>");
+                    "2.00\xC2\xA0%; fair above 3\xC2\xA0%, poor above 10\xC2\xA0%</p>");
   assert_has(&page, "<p class=\"label\"><a href=\"#term-step_spread\">step-to-step variation</a></p>\n"
-                    "<p class=\"figure\">3.40\xC2\xA0%</p>");
+                    "<p class=\"figure good\">3.40\xC2\xA0%</p>");
   assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">matched tasks</a></p>\n"
-                    "<p class=\"figure\">98.8\xC2\xA0%</p>");
+                    "<p class=\"figure \">98.8\xC2\xA0%</p>");
   assert_has(&page, "id=\"term-transplant_error\"");
   assert_has(&page, "id=\"term-transplant_matched\"");
   assert_has(&page, "id=\"term-step_spread\"");
@@ -420,7 +422,7 @@ static void the_transplant_stands_beside_the_replay(void **state) {
   lumos_text_free(&page);
   page = render_with(job, (struct lumos_report_options){.format = LUMOS_REPORT_MARKDOWN, .full = true});
   assert_has(&page, "| cross-step error | 1.20\xC2\xA0% | mean size, worst \xE2\x88\x92"
-                    "2.00\xC2\xA0% |\n"
+                    "2.00\xC2\xA0%; fair above 3\xC2\xA0%, poor above 10\xC2\xA0% |\n"
                     "| step-to-step variation | 3.40\xC2\xA0% |");
   lumos_text_free(&page);
   lumos_job_free(job);

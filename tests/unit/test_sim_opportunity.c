@@ -109,6 +109,35 @@ static void a_host_that_launches_late(void **state) {
   lumos_job_free(job);
 }
 
+/* Where the critical path of that cured job lies: launchA 0-10, 1 to the device, A and the gap behind it 11-63, C0
+ * 63-103, and 1 that nothing explains. */
+static void what_limits_steps_without_late_ranks(void **state) {
+  (void)state;
+  static const struct {
+    const char *place;
+    int64_t time;
+  } expected[] = {{"cpu", 10}, {"other", 2}, {"gpu", 52}, {"communication", 40}};
+  struct lumos_job *job = job_from_text(ranks_job);
+  struct lumos_task *b = &job->tasks.items[task_named(job, "B")];
+  b->name = job->tasks.items[task_named(job, "A")].name;
+  b->dur = 50;
+  job->tasks.items[task_named(job, "launchC1")].dur = 100;
+  (void)with_opportunities(job);
+  size_t found = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+      if (strcmp(lumos_string(job->strings, metric->name), "straggler_free_path") == 0 &&
+          strcmp(lumos_string(job->strings, metric->scope.kind), expected[k].place) == 0) {
+        assert_int_equal(metric->value.units, expected[k].time);
+        found++;
+      }
+    }
+  }
+  assert_int_equal(found, sizeof expected / sizeof *expected);
+  lumos_job_free(job);
+}
+
 /* Launching A takes 30, and C1 as much as `launch_c1`, the others 10: of both the median is 10. */
 static struct lumos_job *irregular_hosts(int64_t launch_c1) {
   struct lumos_job *job = job_from_text(ranks_job);
@@ -202,11 +231,17 @@ static void what_is_not_simulated_has_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_rank_with_less_work),       cmocka_unit_test(two_ranks_with_less_work),
-      cmocka_unit_test(like_ranks_that_take_as_long),  cmocka_unit_test(a_host_that_launches_late),
-      cmocka_unit_test(a_host_that_waits_is_not_late), cmocka_unit_test(what_every_rank_has_is_no_straggling),
-      cmocka_unit_test(launches_that_take_days),       cmocka_unit_test(what_is_not_simulated_has_none),
-      cmocka_unit_test(a_start_that_no_change_moves),  cmocka_unit_test(tasks_that_nothing_follows_from),
+      cmocka_unit_test(one_rank_with_less_work),
+      cmocka_unit_test(two_ranks_with_less_work),
+      cmocka_unit_test(like_ranks_that_take_as_long),
+      cmocka_unit_test(a_host_that_launches_late),
+      cmocka_unit_test(what_limits_steps_without_late_ranks),
+      cmocka_unit_test(a_host_that_waits_is_not_late),
+      cmocka_unit_test(what_every_rank_has_is_no_straggling),
+      cmocka_unit_test(launches_that_take_days),
+      cmocka_unit_test(what_is_not_simulated_has_none),
+      cmocka_unit_test(a_start_that_no_change_moves),
+      cmocka_unit_test(tasks_that_nothing_follows_from),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

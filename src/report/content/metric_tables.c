@@ -791,10 +791,10 @@ void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *o
   }
 }
 
-/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)" */
+/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more for a cause that was not recorded" */
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {
-  enum { DELAY = 1, SHARE, STRAGGLER = 8 };
+  enum { DELAY = 1, SHARE, STRAGGLER = 8, UNKNOWN, LEAST = 10 }; /* more of the delay than one in so many is told */
   bool any = false;
   bool known = false;
   for (size_t row = 0; row < report_table_rows(stragglers); row++) {
@@ -807,7 +807,14 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
       report_put_time(out, report_table_value(stragglers, row, DELAY));
       lumos_text_put(out, " late (");
       report_put_share(out, report_table_value(stragglers, row, SHARE));
-      lumos_text_put(out, any ? "); " : " of the step); ");
+      lumos_text_put(out, any ? ")" : " of the step)");
+      int64_t unknown = report_table_value(stragglers, row, UNKNOWN);
+      if (unknown != LUMOS_ABSENT && unknown > report_table_value(stragglers, row, DELAY) / LEAST) {
+        lumos_text_put(out, ", and ");
+        report_put_time(out, unknown);
+        lumos_text_put(out, " more for a cause that was not recorded");
+      }
+      lumos_text_put(out, "; ");
       any = true;
     }
   }

@@ -4,13 +4,20 @@
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
+enum { NEVER = 1000000 }; /* the whole is no more */
+
 /* Chosen: what an engineer would still act on, and what not. In millionths; above `fair` it is fair at best, above
  * `poor` it is poor. */
-struct rule {
-  enum lumos_limit reason;
-  int64_t value, fair, poor;
+static const struct {
+  int64_t fair, poor;
+} thresholds[LUMOS_LIMITS] = {
+    [LUMOS_LIMIT_REPLAY] = {10000, 50000},          [LUMOS_LIMIT_REBUILD] = {10000, 50000},
+    [LUMOS_LIMIT_CROSS_STEP] = {30000, 100000},     [LUMOS_LIMIT_NOT_RECORDED] = {50000, 250000},
+    [LUMOS_LIMIT_BOUNDARY] = {50000, 250000},       [LUMOS_LIMIT_UNEXPLAINED] = {20000, 100000},
+    [LUMOS_LIMIT_UNSPLIT] = {50000, 250000},        [LUMOS_LIMIT_VARIATION] = {100000, 500000},
+    [LUMOS_LIMIT_BLAMED_UNKNOWN] = {500000, NEVER}, [LUMOS_LIMIT_CPU_UNKNOWN] = {100000, 500000},
+    [LUMOS_LIMIT_PROFILER] = {100000, 500000},      [LUMOS_LIMIT_UNLAUNCHED] = {250000, 500000},
 };
-enum { RULES = 11 };
 
 static int64_t size(int64_t value) { return value == LUMOS_ABSENT ? LUMOS_ABSENT : llabs(value); }
 
@@ -32,14 +39,88 @@ static bool blames_cpus(const struct lumos_diagnosis *diagnosis) {
   return cause == LUMOS_CAUSE_SLOW_CPU || cause == LUMOS_CAUSE_CPU_BOUND || cause == LUMOS_CAUSE_SYNCHRONIZATION;
 }
 
-/* Of two of one grade the one that is further over its limit; but what lies outside the recording is told as the time
- * that is lost to it, which the page draws. */
-static bool is_worse(const struct rule *rule, enum lumos_confidence grade, const struct rule *than,
-                     enum lumos_confidence other) {
-  if (rule->reason == LUMOS_LIMIT_BOUNDARY && than->reason == LUMOS_LIMIT_NOT_RECORDED && grade == other) {
+/* Most of what a rank is late by may be spent where nothing was recorded. */
+static int64_t blamed_unknown(const struct lumos_diagnosis *diagnosis) {
+  const struct lumos_finding *first = diagnosis->count > 0 ? &diagnosis->findings[0] : NULL;
+  bool unknown = first != NULL && first->cause == LUMOS_CAUSE_SLOW_CPU && first->before_op && first->time > 0;
+  int64_t time = unknown && first->op_time < first->time ? first->op_time : unknown ? first->time : LUMOS_ABSENT;
+  return unknown ? report_share(time, first->time) : LUMOS_ABSENT;
+}
+
+/* The size of a limit; LUMOS_ABSENT: it is not known, or does not apply. */
+static int64_t size_of(const struct diagnosis_figures *figures, const struct lumos_diagnosis *diagnosis,
+                       enum lumos_limit limit) {
+  const struct report_facts *facts = figures->facts;
+  const struct report_row *whole = report_facts_whole(facts, figures->timeline);
+  switch (limit) {
+    case LUMOS_LIMIT_REPLAY:
+      return replay_error(facts);
+    case LUMOS_LIMIT_REBUILD:
+      return size(facts->rebuild_error);
+    case LUMOS_LIMIT_CROSS_STEP:
+      return size(facts->transplant_error);
+    case LUMOS_LIMIT_NOT_RECORDED:
+      return report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED);
+    case LUMOS_LIMIT_BOUNDARY:
+      return report_trust(facts, FIGURE_BOUNDARY);
+    case LUMOS_LIMIT_UNEXPLAINED:
+      return report_trust(facts, FIGURE_UNEXPLAINED_LAG);
+    case LUMOS_LIMIT_UNSPLIT:
+      return report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT);
+    case LUMOS_LIMIT_VARIATION:
+      return size(facts->step_spread);
+    case LUMOS_LIMIT_BLAMED_UNKNOWN:
+      return blamed_unknown(diagnosis);
+    case LUMOS_LIMIT_CPU_UNKNOWN:
+      return report_trust(facts, FIGURE_HOST_UNKNOWN);
+    case LUMOS_LIMIT_PROFILER:
+      return blames_cpus(diagnosis) ? report_trust(facts, FIGURE_PROFILER_TIME) : LUMOS_ABSENT;
+    case LUMOS_LIMIT_UNLAUNCHED:
+      return unlaunched(figures->job);
+    default:
+      return LUMOS_ABSENT;
+  }
+}
+
+enum lumos_confidence diagnosis_grade_of(const struct lumos_limit_size *limit) {
+  return limit->size == LUMOS_ABSENT || limit->size <= limit->fair ? LUMOS_GOOD
+         : limit->size <= limit->poor                              ? LUMOS_FAIR
+                                                                   : LUMOS_POOR;
+}
+
+static void read_limits(const struct diagnosis_figures *figures, struct lumos_diagnosis *diagnosis) {
+  for (int limit = 0; limit < LUMOS_LIMITS; limit++) {
+    bool known = diagnosis->step_time != LUMOS_ABSENT;
+    diagnosis->limits[limit] =
+        (struct lumos_limit_size){known ? size_of(figures, diagnosis, (enum lumos_limit)limit) : LUMOS_ABSENT,
+                                  thresholds[limit].fair, thresholds[limit].poor};
+  }
+  if (!blames_cpus(diagnosis)) {
+    diagnosis->limits[LUMOS_LIMIT_CPU_UNKNOWN].poor = NEVER;
+  }
+}
+
+/* Of two of one grade the one that is further over its limit; but what is the same time told in two ways is told as
+ * what is lost to it, which the page draws: outside the recording, or blamed. */
+static bool is_worse(const struct lumos_diagnosis *diagnosis, enum lumos_limit limit, enum lumos_limit than) {
+  const struct lumos_limit_size *a = &diagnosis->limits[limit], *b = &diagnosis->limits[than];
+  enum lumos_confidence grade = diagnosis_grade_of(a), other = diagnosis_grade_of(b);
+  if (grade == other && ((limit == LUMOS_LIMIT_BOUNDARY && than == LUMOS_LIMIT_NOT_RECORDED) ||
+                         (limit == LUMOS_LIMIT_CPU_UNKNOWN && than == LUMOS_LIMIT_BLAMED_UNKNOWN))) {
     return false;
   }
-  return grade != other ? grade < other : (__int128)rule->value * than->fair > (__int128)than->value * rule->fair;
+  return grade == other ? (__int128)a->size * b->fair > (__int128)b->size * a->fair : grade < other;
+}
+
+static enum lumos_limit worst_limit(const struct lumos_diagnosis *diagnosis) {
+  enum lumos_limit worst = LUMOS_LIMIT_NONE;
+  for (int limit = 0; limit < LUMOS_LIMITS; limit++) {
+    if (diagnosis_grade_of(&diagnosis->limits[limit]) < LUMOS_GOOD &&
+        (worst == LUMOS_LIMIT_NONE || is_worse(diagnosis, (enum lumos_limit)limit, worst))) {
+      worst = (enum lumos_limit)limit;
+    }
+  }
+  return worst;
 }
 
 /* Whoever made the change has noted that nothing follows from it where waiting is not known. */
@@ -52,44 +133,19 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
   diagnosis->confidence = LUMOS_CONFIDENCE_UNKNOWN;
   diagnosis->limit = LUMOS_LIMIT_NOTHING_MEASURED;
   diagnosis->limit_share = LUMOS_ABSENT;
+  read_limits(figures, diagnosis);
   if (diagnosis->step_time == LUMOS_ABSENT || (!facts->edited && replay_error(facts) == LUMOS_ABSENT)) {
     return;
   }
-  const struct report_row *whole = report_facts_whole(facts, figures->timeline);
-  const struct rule rules[RULES] = {
-      {LUMOS_LIMIT_REPLAY, replay_error(facts), 10000, 50000},
-      {LUMOS_LIMIT_REBUILD, size(facts->rebuild_error), 10000, 50000},
-      {LUMOS_LIMIT_CROSS_STEP, size(facts->transplant_error), 30000, 100000},
-      {LUMOS_LIMIT_NOT_RECORDED, report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED), 50000, 250000},
-      {LUMOS_LIMIT_BOUNDARY, report_trust(facts, FIGURE_BOUNDARY), 50000, 250000},
-      {LUMOS_LIMIT_UNEXPLAINED, report_trust(facts, FIGURE_UNEXPLAINED_LAG), 20000, 100000},
-      {LUMOS_LIMIT_UNSPLIT, report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT), 50000,
-       250000},
-      {LUMOS_LIMIT_VARIATION, size(facts->step_spread), 100000, 500000},
-      {LUMOS_LIMIT_CPU_UNKNOWN, report_trust(facts, FIGURE_HOST_UNKNOWN), 100000,
-       blames_cpus(diagnosis) ? 500000 : 1000000},
-      {LUMOS_LIMIT_PROFILER, blames_cpus(diagnosis) ? report_trust(facts, FIGURE_PROFILER_TIME) : LUMOS_ABSENT, 100000,
-       500000},
-      {LUMOS_LIMIT_UNLAUNCHED, unlaunched(figures->job), 250000, 500000},
-  };
-  const struct rule *worst = NULL;
   diagnosis->confidence = facts->edited ? LUMOS_FAIR : LUMOS_GOOD;
   diagnosis->limit = facts->edited ? LUMOS_LIMIT_CHANGED : LUMOS_LIMIT_NONE;
   diagnosis->limit_share = facts->edited ? size(facts->rebuild_error) : replay_error(facts);
-  enum lumos_confidence worst_grade = LUMOS_GOOD;
-  for (int i = 0; i < RULES; i++) {
-    enum lumos_confidence grade = rules[i].value == LUMOS_ABSENT || rules[i].value <= rules[i].fair ? LUMOS_GOOD
-                                  : rules[i].value <= rules[i].poor                                 ? LUMOS_FAIR
-                                                                                                    : LUMOS_POOR;
-    if (grade < LUMOS_GOOD && (worst == NULL || is_worse(&rules[i], grade, worst, worst_grade))) {
-      worst = &rules[i];
-      worst_grade = grade;
-    }
-  }
-  if (worst != NULL && worst_grade <= diagnosis->confidence) {
-    diagnosis->confidence = worst_grade;
-    diagnosis->limit = worst->reason;
-    diagnosis->limit_share = worst->value;
+  enum lumos_limit worst = worst_limit(diagnosis);
+  enum lumos_confidence grade = diagnosis_grade_of(&diagnosis->limits[worst]);
+  if (worst != LUMOS_LIMIT_NONE && grade <= diagnosis->confidence) {
+    diagnosis->confidence = grade;
+    diagnosis->limit = worst;
+    diagnosis->limit_share = diagnosis->limits[worst].size;
   }
   if (diagnosis->confidence > LUMOS_POOR && is_untied(figures->job)) {
     diagnosis->confidence = LUMOS_POOR;

@@ -5,7 +5,11 @@
 #include "report/diagnosis/figures.h"
 #include <lumos/diagnosis.h>
 
-/* Fills confidence, doubt and doubt_share. The grade is the worst of the rows in confidence.c, which the manual lists. */
+/* Fills confidence, limit, limit_share and limits. The grade is the worst of the rows in confidence.c, which the manual
+ * lists. */
 void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagnosis *diagnosis);
+
+/* Of a limit of such a size: LUMOS_GOOD where that is not known. */
+enum lumos_confidence diagnosis_grade_of(const struct lumos_limit_size *limit);
 
 #endif

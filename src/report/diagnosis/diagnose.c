@@ -34,6 +34,7 @@ struct diagnosing {
 };
 
 static const struct lumos_finding empty = {.stage = LUMOS_ABSENT_INT,
+                                           .layers = LUMOS_ABSENT_INT,
                                            .ratio = LUMOS_ABSENT,
                                            .group = LUMOS_NONE,
                                            .op = LUMOS_NO_STRING,
@@ -257,6 +258,9 @@ static void find_imbalance(struct diagnosing *search) {
   finding.time = at_most(imbalance.cost, search->left.bubble);
   finding.stage = imbalance.stage;
   finding.ratio = imbalance.ratio;
+  finding.layers = imbalance.layers;
+  finding.stages = imbalance.stages;
+  memcpy(finding.split, imbalance.split, sizeof finding.split);
   if (imbalance.part != 0) {
     finding.part = imbalance.part;
     finding.op_time = imbalance.part_time;

@@ -1,6 +1,7 @@
 /* Filling the first screen. */
 #include "report/diagnosis/first_screen.h"
 
+#include "report/diagnosis/details.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -32,9 +33,9 @@ void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text
   lumos_text_free(&remedy);
 }
 
-static struct report_scope *set_tile(struct report_scope *scope, const char *section, const char *label,
-                                     const char *term, struct lumos_text *figure, struct lumos_text *evidence) {
-  struct report_scope *item = report_section_item(scope, section);
+static struct report_scope *set_tile(struct report_scope *scope, const char *label, const char *term,
+                                     struct lumos_text *figure, struct lumos_text *evidence) {
+  struct report_scope *item = report_section_item(scope, "tiles");
   report_set_text(item, "label", label);
   report_set_text(item, "term", term);
   report_set_take(item, "figure", figure);
@@ -135,7 +136,7 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   const char *label = timeline == MEASURED ? "Step time, measured"
                       : facts->edited      ? "Step time, predicted"
                                            : "Step time, simulated";
-  set_range(facts, set_tile(scope, "tiles", label, "step_time", &figure, &evidence));
+  set_range(facts, set_tile(scope, label, "step_time", &figure, &evidence));
 }
 
 /* ---- Four figures ---- */
@@ -152,7 +153,7 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
   report_put_time(&evidence, time);
   lumos_text_put(&evidence, lumos_job_weight(facts->job) > 1 ? " of a step, overlap included, averaged over ranks"
                                                              : " of a step, overlap included");
-  (void)set_tile(scope, "tiles", "Computing", "exposed_compute", &figure, &evidence);
+  (void)set_tile(scope, "Computing", "exposed_compute", &figure, &evidence);
 }
 
 /* Or why there is none. */
@@ -174,16 +175,15 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   } else {
     lumos_text_put(&evidence, "no matrix products or attention were recorded");
   }
-  (void)set_tile(scope, "tiles", "MFU", "mfu", &figure, &evidence);
+  (void)set_tile(scope, "MFU", "mfu", &figure, &evidence);
 }
 
-/* Of the diagnosis's own cure, or else of the best kind of work; not where nobody looked for any. Under poor confidence
- * nothing is predicted. */
+/* The larger gain of the diagnosis's own cure and of the best kind of work; no tile where nobody looked for any. Under
+ * poor confidence nothing is predicted. */
 static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  struct diagnosis_gain gain = diagnosis_cure(story);
-  gain = gain.share == LUMOS_ABSENT ? diagnosis_best_work(story) : gain;
+  struct diagnosis_gain gain = diagnosis_best_gain(story);
   if (gain.share != LUMOS_ABSENT) {
     lumos_text_put(&figure, gain.at_most ? "up to " : "");
     report_put_share(&figure, gain.share);
@@ -204,107 +204,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
                                   ? "not predicted, because confidence is poor"
                                   : "not predicted, because most is lost outside the recording");
   }
-  (void)set_tile(scope, "tiles", "Predicted gain", "opportunity_half", &figure, &evidence);
-}
-
-/* ---- Trust in detail ---- */
-
-static void fill_error(const struct report_facts *facts, struct report_scope *scope) {
-  int64_t worst = report_trust(facts, FIGURE_REPLAY_ERROR);
-  int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
-  struct lumos_text figure = LUMOS_TEXT_BUFFER;
-  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_fine_share(&figure, mean);
-  if (mean == LUMOS_ABSENT) {
-    lumos_text_put(&evidence,
-                   facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
-  } else {
-    lumos_text_put(&evidence, "of the measured step");
-    if (facts->steps.count > 1) {
-      lumos_text_put(&evidence, ", mean size; worst ");
-      report_put_fine_share(&evidence, worst);
-    }
-  }
-  (void)set_tile(scope, "trust", "replay error", "replay_error", &figure, &evidence);
-}
-
-struct trust_row {
-  enum report_figure figure;
-  const char *label, *evidence;
-};
-
-static void fill_trust(const struct report_facts *facts, struct report_scope *scope) {
-  static const struct trust_row rows[] = {
-      {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts later or earlier than the rules say"},
-      {FIGURE_BOUNDARY, "outside the recording", "GPU starts held by work that the recording lacks"},
-      {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU"},
-      {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length"},
-      {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event"},
-      {FIGURE_PROFILER_TIME, "profiler", "at most, on threads"},
-      {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace"},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    struct lumos_text figure = LUMOS_TEXT_BUFFER;
-    struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-    bool optional = rows[i].figure == FIGURE_RESOURCE_WAIT || rows[i].figure == FIGURE_PROFILER_TIME;
-    if (optional && report_trust(facts, rows[i].figure) == LUMOS_ABSENT) {
-      continue; /* streams of older versions have none, and not every recording shows what it takes */
-    }
-    report_put_share(&figure, report_trust(facts, rows[i].figure));
-    lumos_text_put(&evidence, rows[i].evidence);
-    (void)set_tile(scope, "trust", rows[i].label, report_figure_name(rows[i].figure), &figure, &evidence);
-  }
-}
-
-static void fill_host_error(const struct report_facts *facts, struct report_scope *scope) {
-  struct lumos_text figure = LUMOS_TEXT_BUFFER;
-  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_fine_share(&figure, report_trust(facts, FIGURE_HOST_REPLAY_ERROR));
-  lumos_text_put(&evidence, "of the CPU, worst step");
-  (void)set_tile(scope, "trust", "CPU replay error", "host_replay_error", &figure, &evidence);
-}
-
-/* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
- * it. */
-static void fill_transplant(const struct report_facts *facts, struct report_scope *scope) {
-  if (facts->transplant_error == LUMOS_ABSENT) {
-    return;
-  }
-  struct lumos_text figure = LUMOS_TEXT_BUFFER;
-  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_fine_share(&figure, facts->transplant_error);
-  lumos_text_put(&evidence, "mean size, worst ");
-  report_put_fine_share(&evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
-  (void)set_tile(scope, "trust", "cross-step error", "transplant_error", &figure, &evidence);
-  report_put_fine_share(&figure, facts->step_spread);
-  lumos_text_put(&evidence, "between similar steps, mean size");
-  (void)set_tile(scope, "trust", "step-to-step variation", "step_spread", &figure, &evidence);
-  report_put_share(&figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
-  lumos_text_put(&evidence, "of GPU tasks, worst step");
-  (void)set_tile(scope, "trust", "matched tasks", "transplant_matched", &figure, &evidence);
-}
-
-/* "2,912 of 2,917" as a share, with the counts as evidence. */
-static void fill_coverage(struct report_scope *scope, const char *label, const char *term, int64_t part, int64_t whole,
-                          const char *noun) {
-  struct lumos_text figure = LUMOS_TEXT_BUFFER;
-  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_share(&figure, report_share(part, whole));
-  report_put_part(&evidence, part, whole, noun);
-  (void)set_tile(scope, "trust", label, term, &figure, &evidence);
-}
-
-/* Known where the recorder timed steps without the profiler; else nothing is said. */
-static void fill_profiling_cost(const struct report_facts *facts, struct report_scope *scope) {
-  if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
-    return;
-  }
-  struct lumos_text figure = LUMOS_TEXT_BUFFER;
-  struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  report_put_share(&figure, facts->profiling_cost);
-  report_put_time(&evidence, facts->unprofiled_step);
-  lumos_text_put(&evidence, " a step without the profiler");
-  (void)set_tile(scope, "trust", "profiling overhead", "profiling_cost", &figure, &evidence);
+  (void)set_tile(scope, "Best predicted gain", "opportunity_half", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */
@@ -331,21 +231,6 @@ static void fill_sentences(const struct report_content *content, const struct di
   report_set_take(scope, "remedy", &text);
 }
 
-static void fill_details(const struct report_facts *facts, struct report_scope *scope) {
-  fill_error(facts, scope);
-  fill_trust(facts, scope);
-  fill_host_error(facts, scope);
-  fill_transplant(facts, scope);
-  struct report_coverage coverage = report_coverage_of(facts->job);
-  if (coverage.device_tasks > 0) {
-    fill_coverage(scope, "launches found", "coverage", coverage.launched, coverage.device_tasks, "GPU task");
-  }
-  if (coverage.collectives > 0) {
-    fill_coverage(scope, "collectives joined", "joined", coverage.joined, coverage.collectives, "collective");
-  }
-  fill_profiling_cost(facts, scope);
-}
-
 void report_fill_first_screen(const struct report_content *content, struct report_scope *scope) {
   struct diagnosis_story story = report_story(content);
   fill_sentences(content, &story, scope);
@@ -356,5 +241,5 @@ void report_fill_first_screen(const struct report_content *content, struct repor
     fill_mfu_tile(content, scope);
   }
   fill_gain_tile(&story, scope);
-  fill_details(&content->facts, scope);
+  diagnosis_fill_details(&content->facts, content->diagnosis, scope);
 }

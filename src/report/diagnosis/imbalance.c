@@ -4,12 +4,17 @@
 #include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
+#include <string.h>
 
-enum { PARTS = LUMOS_PART_OPTIMIZER + 1 };
+enum {
+  PARTS = LUMOS_PART_OPTIMIZER + 1,
+  MOST_LAYERS = 100000, /* no model has more */
+};
 
 struct stage {
   int64_t compute, weight;
   int64_t parts[PARTS]; /* summed over tasks and steps */
+  int32_t layers;       /* LUMOS_ABSENT_INT: of no number that the model has */
 };
 
 /* How many stages there are; 0: the coordinates of a rank are not known. */
@@ -77,6 +82,83 @@ static void name_part(const struct diagnosis_figures *figures, const struct stag
   }
 }
 
+/* ---- How many layers the stages should hold ---- */
+
+/* Of the rank's tasks; `seen` has a byte for each layer. */
+static int32_t count_layers(const struct diagnosis_figures *figures, const struct lumos_rank *rank, uint8_t *seen,
+                            int32_t most) {
+  int32_t count = 0;
+  memset(seen, 0, (size_t)most);
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    const struct lumos_task *task = &figures->job->tasks.items[t];
+    if (lumos_on_stream(figures->job, task) && task->part == LUMOS_PART_LAYER && task->layer != LUMOS_ABSENT_INT) {
+      if (task->layer < 0 || task->layer >= most) {
+        return LUMOS_ABSENT_INT;
+      }
+      count += !seen[task->layer];
+      seen[task->layer] = 1;
+    }
+  }
+  return count;
+}
+
+/* False: the stages do not hold as many layers as the model has. */
+static bool read_layers(const struct diagnosis_figures *figures, struct stage *stages, int32_t count) {
+  const struct lumos_job *job = figures->job;
+  int32_t whole = job->models.count > 0 ? job->models.items[0].layers : LUMOS_ABSENT_INT;
+  if (whole < count || whole > MOST_LAYERS) {
+    return false;
+  }
+  uint8_t *seen = lumos_allocate((size_t)whole);
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    if (figures->ranks[r].steps > 0) {
+      stages[job->ranks.items[r].parallel.pp].layers = count_layers(figures, &job->ranks.items[r], seen, whole);
+    }
+  }
+  free(seen);
+  int64_t sum = 0;
+  for (int32_t s = 0; s < count; s++) {
+    sum += stages[s].layers > 0 ? stages[s].layers : 0;
+  }
+  return sum == whole;
+}
+
+/* Hands out the layers, of `layer` ns each. */
+static void split_evenly(const struct stage *stages, int32_t count, int32_t whole, int64_t layer, int32_t *split) {
+  int64_t loads[LUMOS_FINDING_STAGES];
+  for (int32_t s = 0; s < count; s++) {
+    split[s] = 1;
+    loads[s] = stages[s].compute - (stages[s].layers - 1) * layer;
+  }
+  for (int32_t left = whole - count; left > 0; left--) {
+    int32_t least = 0;
+    for (int32_t s = 1; s < count; s++) {
+      least = loads[s] < loads[least] ? s : least;
+    }
+    split[least]++;
+    loads[least] += layer;
+  }
+}
+
+static void find_split(const struct diagnosis_figures *figures, struct stage *stages, int32_t count,
+                       struct diagnosis_imbalance *found) {
+  found->layers = LUMOS_ABSENT_INT;
+  if (count > LUMOS_FINDING_STAGES || !read_layers(figures, stages, count)) {
+    return;
+  }
+  int64_t time = 0;
+  int32_t whole = 0;
+  for (int32_t s = 0; s < count; s++) {
+    time = report_sum(time, stages[s].parts[LUMOS_PART_LAYER] / stages[s].weight / figures->steps);
+    whole += stages[s].layers;
+  }
+  if (time / whole > 0) {
+    found->layers = stages[found->stage].layers;
+    found->stages = count;
+    split_evenly(stages, count, whole, time / whole, found->split);
+  }
+}
+
 struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures) {
   const struct lumos_job *job = figures->job;
   struct diagnosis_imbalance found = {.stage = LUMOS_ABSENT_INT};
@@ -99,8 +181,11 @@ struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figur
   int64_t cost = most - sum / count;
   cost = batches > 0 ? (int64_t)((__int128)cost * (batches - 1) / batches) : cost;
   if (complete && cost > 0 && sum > most) {
-    found = (struct diagnosis_imbalance){heavy, cost, report_share(most, (sum - most) / (count - 1)), 0, 0};
+    found.stage = heavy;
+    found.cost = cost;
+    found.ratio = report_share(most, (sum - most) / (count - 1));
     name_part(figures, stages, count, &found);
+    find_split(figures, stages, count, &found);
   }
   free(stages);
   return found;

@@ -3,6 +3,7 @@
 #define LUMOS_REPORT_DIAGNOSIS_IMBALANCE_H
 
 #include "report/diagnosis/figures.h"
+#include <lumos/diagnosis.h>
 
 struct diagnosis_imbalance {
   int32_t stage; /* LUMOS_ABSENT_INT: no pipeline, or stages alike */
@@ -10,11 +11,16 @@ struct diagnosis_imbalance {
   int64_t ratio; /* its compute to the mean of the other stages', in millionths */
   uint8_t part;  /* enum lumos_part that the others lack or have less of, and takes most of the difference; 0: none */
   int64_t part_time; /* what it takes of a step */
+  int32_t layers; /* that it holds; LUMOS_ABSENT_INT: layers are not known, or there are more stages than have room */
+  int32_t stages, split[LUMOS_FINDING_STAGES]; /* what each stage should hold */
 };
 
 /* With M micro-batches and P stages of compute C_s a step, the fastest schedule takes max C + (sum of the others) / M;
  * with the same work in equal parts (M + P - 1) / M mean C. The difference, (M - 1) / M (max C - mean C), is the cost;
- * of one micro-batch there is none. Compute is without what stragglers take longer. O(tasks). */
+ * of one micro-batch there is none. Compute is without what stragglers take longer.
+ *
+ * The split: all layers are handed out anew, each to the stage that would then have least work, at least one to each
+ * stage; a layer takes the mean of all. O(tasks + layers x stages). */
 struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures);
 
 #endif

@@ -55,6 +55,13 @@ static void put_finding(const struct diagnosis_story *story, const struct lumos_
   if (finding->stage != LUMOS_ABSENT_INT) {
     lumos_text_format(out, ",\"stage\":%d", finding->stage);
   }
+  if (finding->layers != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, ",\"layers\":%d,\"split\":[", finding->layers);
+    for (int32_t s = 0; s < finding->stages; s++) {
+      lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
+    }
+    lumos_text_char(out, ']');
+  }
   if (finding->part != 0) {
     lumos_text_format(out, ",\"part\":\"%s\"", lumos_part_name(finding->part));
   }

@@ -342,11 +342,32 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   lumos_text_put(out, " more there than similar ranks in each step");
 }
 
+/* "Move 2 of the stage's 4 layers to other stages (lumos-transform --split 5,5,4,2 predicts the step)"; false: nothing is
+ * to be moved. */
+static bool put_split(const struct lumos_finding *finding, struct lumos_text *out) {
+  int32_t surplus = finding->layers != LUMOS_ABSENT_INT ? finding->layers - finding->split[finding->stage] : 0;
+  bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
+  if (surplus > 0) {
+    lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (lumos-transform --split ",
+                      surplus, finding->layers);
+    for (int32_t s = 0; s < finding->stages; s++) {
+      lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
+    }
+    lumos_text_put(out, " predicts the step)");
+  } else if (divide) {
+    lumos_text_put(out, "Moving whole layers does not help: divide the output head over more ranks");
+  }
+  return surplus > 0 || divide;
+}
+
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
   if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
     put_where(story, finding, out);
+    return;
+  }
+  if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, out)) {
     return;
   }
   bool matched = finding->cause != LUMOS_CAUSE_UNSPLIT || !has_all_ranks(story->job);
@@ -437,6 +458,11 @@ struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story) {
                                                               : no_gain;
 }
 
+struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story) {
+  struct diagnosis_gain cure = diagnosis_cure(story), work = diagnosis_best_work(story);
+  return work.share > cure.share ? work : cure;
+}
+
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                         struct lumos_text *out) {
   size_t start = out->length;
@@ -457,6 +483,38 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
 }
 
+/* "the CPUs of all ranks then limit the step (87.2 % of the critical path)": the largest of its places, where they were
+ * looked for. */
+static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) {
+  static const struct {
+    const char *kind, *words;
+  } places[] = {{"cpu", "the CPUs of all ranks then limit"},
+                {"gpu", "GPU work then limits"},
+                {"communication", "communication then limits"},
+                {"other", "delays between tasks then limit"}};
+  int64_t all = 0, most = 0;
+  const char *where = NULL;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool found = metric->scope.kind != LUMOS_NO_STRING &&
+                 strcmp(lumos_string(job->strings, metric->name), "straggler_free_path") == 0;
+    int64_t time = found ? report_decimal_as(metric->value, 0) : 0;
+    for (size_t k = 0; found && time > most && k < sizeof places / sizeof places[0]; k++) {
+      bool here = strcmp(lumos_string(job->strings, metric->scope.kind), places[k].kind) == 0;
+      where = here ? places[k].words : where;
+      most = here ? time : most;
+    }
+    all = report_sum(all, time);
+  }
+  if (where == NULL) {
+    lumos_text_put(out, "something else then limits the step");
+    return;
+  }
+  lumos_text_format(out, "%s the step (", where);
+  report_put_share(out, report_share(most, all));
+  lumos_text_put(out, " of the critical path)");
+}
+
 void diagnosis_put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                         struct lumos_text *out) {
   enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
@@ -464,7 +522,8 @@ void diagnosis_put_less(const struct diagnosis_story *story, const struct diagno
   bool whole = cures[gain->cause].condition != NULL && !gain->at_most && first->cause == gain->cause;
   int64_t saved = whole ? report_opportunity_gain(story->opportunities, gain->time) : LUMOS_ABSENT;
   if (saved != LUMOS_ABSENT && saved < first->time / 100 * MOST) {
-    lumos_text_put(out, "; less than the delay, because something else then limits the step");
+    lumos_text_put(out, "; less than the delay, because ");
+    put_next_limit(story->job, out);
   }
 }
 
@@ -537,6 +596,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of kernels add up to ",
       [LUMOS_LIMIT_UNSPLIT] = "Communication with ranks that were not recorded takes ",
       [LUMOS_LIMIT_VARIATION] = "Similar steps differ by ",
+      [LUMOS_LIMIT_BLAMED_UNKNOWN] = "Who is late is known, but not why: no op was recorded in ",
       [LUMOS_LIMIT_CPU_UNKNOWN] = "Gaps and unusually long calls on the CPU take ",
       [LUMOS_LIMIT_PROFILER] = "The profiler itself takes up to ",
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
@@ -568,6 +628,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
     (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
     lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION ? ""
                         : limit == LUMOS_LIMIT_UNLAUNCHED       ? " of the GPU tasks"
+                        : limit == LUMOS_LIMIT_BLAMED_UNKNOWN   ? " of that time"
                                                                 : " of the step");
   }
   lumos_text_char(out, '.');

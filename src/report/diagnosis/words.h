@@ -36,9 +36,10 @@ struct diagnosis_gain {
   enum lumos_cause cause;                       /* whose cure it is; LUMOS_CAUSE_COMPUTE: of a kind of work, halved */
   const struct report_opportunity *opportunity; /* that was simulated; NULL: none */
 };
-/* Of the first finding's cure alone, or else of the best kind of work. */
+/* Of the first finding's cure alone, of the best kind of work, and of what gains more. */
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story);
+struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
 /* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */

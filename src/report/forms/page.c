@@ -271,11 +271,11 @@ static void fill_cure(const struct diagnosis_story *story, const struct diagnosi
 
 static void put_help_finding(const struct page *page, struct lumos_text *out) {
   struct diagnosis_story story = report_story(page->content);
-  struct diagnosis_gain cure = diagnosis_cure(&story);
+  struct diagnosis_gain gain = diagnosis_best_gain(&story);
   if (!diagnosis_predicts(story.diagnosis)) {
     lumos_text_put(out, "Gains cannot be predicted");
-  } else if (cure.share != LUMOS_ABSENT) {
-    diagnosis_put_gain(&story, &cure, out);
+  } else if (gain.share != LUMOS_ABSENT) {
+    diagnosis_put_gain(&story, &gain, out);
   } else {
     report_put_opportunities_finding(&page->content->opportunities, out);
   }

@@ -1,0 +1,207 @@
+/* Figures in the order of the table below; those that lower the grade come first, the worst of them at the top. */
+#include "report/diagnosis/details.h"
+
+#include "report/diagnosis/confidence.h"
+#include "report/text/numbers.h"
+
+struct detail {
+  const char *label, *term;
+  struct lumos_text figure, evidence;
+  const struct lumos_limit_size *limit; /* NULL: the grade does not depend on it */
+  bool counts_found;                    /* and the limit, what was not found */
+  size_t order;
+};
+LUMOS_VECTOR_TYPE(detail_list, struct detail);
+
+struct details {
+  const struct report_facts *facts;
+  const struct lumos_diagnosis *diagnosis;
+  struct detail_list list;
+};
+
+/* To be filled by the caller. LUMOS_LIMIT_NONE: the grade does not depend on it. */
+static struct detail *add(struct details *details, const char *label, const char *term, enum lumos_limit limit) {
+  const struct lumos_limit_size *size = &details->diagnosis->limits[limit];
+  struct detail detail = {label,
+                          term,
+                          LUMOS_TEXT_BUFFER,
+                          LUMOS_TEXT_BUFFER,
+                          limit != LUMOS_LIMIT_NONE && size->size != LUMOS_ABSENT ? size : NULL,
+                          limit == LUMOS_LIMIT_UNLAUNCHED,
+                          details->list.count};
+  lumos_vector_push(&details->list, detail);
+  return &details->list.items[details->list.count - 1];
+}
+
+/* ---- What there is ---- */
+
+static void add_replay_error(struct details *details) {
+  const struct report_facts *facts = details->facts;
+  int64_t worst = report_trust(facts, FIGURE_REPLAY_ERROR);
+  int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
+  struct detail *detail = add(details, "replay error", "replay_error", LUMOS_LIMIT_REPLAY);
+  report_put_fine_share(&detail->figure, mean);
+  if (mean == LUMOS_ABSENT) {
+    lumos_text_put(&detail->evidence,
+                   facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
+  } else {
+    lumos_text_put(&detail->evidence, "of the measured step");
+    if (facts->steps.count > 1) {
+      lumos_text_put(&detail->evidence, ", mean size; worst ");
+      report_put_fine_share(&detail->evidence, worst);
+    }
+  }
+}
+
+/* Told by the limit itself, where it is not zero. */
+static void add_limits(struct details *details) {
+  static const struct {
+    enum lumos_limit limit;
+    const char *label, *term, *evidence;
+  } rows[] = {
+      {LUMOS_LIMIT_REBUILD, "rebuild error", "rebuild_error", "of the measured step, in the recorded configuration"},
+      {LUMOS_LIMIT_NOT_RECORDED, "not recorded", "not_recorded", "of the step, on the mean of all ranks"},
+      {LUMOS_LIMIT_UNSPLIT, "unsplit communication", "communication_unsplit", "of the step: waiting or transfer"},
+      {LUMOS_LIMIT_BLAMED_UNKNOWN, "blamed without an op", "straggler_delay",
+       "of the late rank\xE2\x80\x99s own delay"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    int64_t size = details->diagnosis->limits[rows[i].limit].size;
+    if (size != LUMOS_ABSENT && size > 0) {
+      struct detail *detail = add(details, rows[i].label, rows[i].term, rows[i].limit);
+      (rows[i].limit == LUMOS_LIMIT_REBUILD ? report_put_fine_share : report_put_share)(&detail->figure, size);
+      lumos_text_put(&detail->evidence, rows[i].evidence);
+    }
+  }
+}
+
+static void add_model_figures(struct details *details) {
+  static const struct {
+    enum report_figure figure;
+    const char *label, *evidence;
+    enum lumos_limit limit;
+    bool optional; /* streams of older versions have none, and not every recording shows what it takes */
+  } rows[] = {
+      {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts later or earlier than the rules say",
+       LUMOS_LIMIT_UNEXPLAINED, false},
+      {FIGURE_BOUNDARY, "outside the recording", "GPU starts held by work that the recording lacks",
+       LUMOS_LIMIT_BOUNDARY, false},
+      {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU", LUMOS_LIMIT_NONE, true},
+      {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length", LUMOS_LIMIT_NONE, false},
+      {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event", LUMOS_LIMIT_NONE, false},
+      {FIGURE_PROFILER_TIME, "profiler", "at most, on threads", LUMOS_LIMIT_PROFILER, true},
+      {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace",
+       LUMOS_LIMIT_CPU_UNKNOWN, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    int64_t share = report_trust(details->facts, rows[i].figure);
+    if (!rows[i].optional || share != LUMOS_ABSENT) {
+      struct detail *detail = add(details, rows[i].label, report_figure_name(rows[i].figure), rows[i].limit);
+      report_put_share(&detail->figure, share);
+      lumos_text_put(&detail->evidence, rows[i].evidence);
+    }
+  }
+}
+
+static void add_cpu_error(struct details *details) {
+  struct detail *detail = add(details, "CPU replay error", "host_replay_error", LUMOS_LIMIT_NONE);
+  report_put_fine_share(&detail->figure, report_trust(details->facts, FIGURE_HOST_REPLAY_ERROR));
+  lumos_text_put(&detail->evidence, "of the CPU, worst step");
+}
+
+/* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
+ * it. */
+static void add_cross_step(struct details *details) {
+  const struct report_facts *facts = details->facts;
+  if (facts->transplant_error == LUMOS_ABSENT) {
+    return;
+  }
+  struct detail *detail = add(details, "cross-step error", "transplant_error", LUMOS_LIMIT_CROSS_STEP);
+  report_put_fine_share(&detail->figure, facts->transplant_error);
+  lumos_text_put(&detail->evidence, "mean size, worst ");
+  report_put_fine_share(&detail->evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
+  detail = add(details, "step-to-step variation", "step_spread", LUMOS_LIMIT_VARIATION);
+  report_put_fine_share(&detail->figure, facts->step_spread);
+  lumos_text_put(&detail->evidence, "between similar steps, mean size");
+  detail = add(details, "matched tasks", "transplant_matched", LUMOS_LIMIT_NONE);
+  report_put_share(&detail->figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
+  lumos_text_put(&detail->evidence, "of GPU tasks, worst step");
+}
+
+/* "2,912 of 2,917" as a share, with the counts as evidence. */
+static void put_part(struct detail *detail, int64_t part, int64_t whole, const char *noun) {
+  report_put_share(&detail->figure, report_share(part, whole));
+  report_put_part(&detail->evidence, part, whole, noun);
+}
+
+static void add_coverage(struct details *details) {
+  struct report_coverage coverage = report_coverage_of(details->facts->job);
+  if (coverage.device_tasks > 0) {
+    put_part(add(details, "launches found", "coverage", LUMOS_LIMIT_UNLAUNCHED), coverage.launched,
+             coverage.device_tasks, "GPU task");
+  }
+  if (coverage.collectives > 0) {
+    put_part(add(details, "collectives joined", "joined", LUMOS_LIMIT_NONE), coverage.joined, coverage.collectives,
+             "collective");
+  }
+}
+
+/* Known where the recorder timed steps without the profiler; else nothing is said. */
+static void add_profiling_cost(struct details *details) {
+  const struct report_facts *facts = details->facts;
+  if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
+    return;
+  }
+  struct detail *detail = add(details, "profiling overhead", "profiling_cost", LUMOS_LIMIT_NONE);
+  report_put_share(&detail->figure, facts->profiling_cost);
+  report_put_time(&detail->evidence, facts->unprofiled_step);
+  lumos_text_put(&detail->evidence, " a step without the profiler");
+}
+
+/* ---- What it does to the grade ---- */
+
+/* "; fair above 1 %, poor above 5 %"; of launches that were found it is the other way round. */
+static void put_thresholds(struct detail *detail) {
+  enum { ALL = 1000000, PER_CENT = 4 };
+  for (int i = 0; detail->limit != NULL && i < 2; i++) {
+    int64_t threshold = i == 0 ? detail->limit->fair : detail->limit->poor;
+    if (threshold < ALL) {
+      lumos_text_format(&detail->evidence, "%s%s ", i == 0 ? "; fair " : ", poor ",
+                        detail->counts_found ? "below" : "above");
+      report_put_fixed(&detail->evidence, detail->counts_found ? ALL - threshold : threshold, PER_CENT, 0);
+      lumos_text_put(&detail->evidence, "\xC2\xA0%");
+    }
+  }
+}
+
+static int worst_first(const void *left, const void *right) {
+  const struct detail *a = left, *b = right;
+  enum lumos_confidence grade = a->limit != NULL ? diagnosis_grade_of(a->limit) : LUMOS_GOOD;
+  enum lumos_confidence other = b->limit != NULL ? diagnosis_grade_of(b->limit) : LUMOS_GOOD;
+  return grade != other ? LUMOS_ORDER(grade, other) : LUMOS_ORDER(a->order, b->order);
+}
+
+void diagnosis_fill_details(const struct report_facts *facts, const struct lumos_diagnosis *diagnosis,
+                            struct report_scope *scope) {
+  struct details details = {.facts = facts, .diagnosis = diagnosis};
+  add_replay_error(&details);
+  add_limits(&details);
+  add_model_figures(&details);
+  add_cpu_error(&details);
+  add_cross_step(&details);
+  add_coverage(&details);
+  add_profiling_cost(&details);
+  lumos_vector_sort(&details.list, worst_first);
+  for (size_t i = 0; i < details.list.count; i++) {
+    struct detail *detail = &details.list.items[i];
+    struct report_scope *item = report_section_item(scope, "trust");
+    put_thresholds(detail);
+    report_set_text(item, "label", detail->label);
+    report_set_text(item, "term", detail->term);
+    report_set_text(item, "grade",
+                    detail->limit != NULL ? lumos_confidence_name(diagnosis_grade_of(detail->limit)) : "");
+    report_set_take(item, "figure", &detail->figure);
+    report_set_take(item, "evidence", &detail->evidence);
+  }
+  lumos_vector_free(&details.list);
+}
