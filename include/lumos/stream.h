@@ -94,7 +94,8 @@
  *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary or
  *                    a hand-over holds at its measured start); on a stream: min(0, start - previous end).
  *   task.own_lag     of lag what is the thread's own, where a hand-over explains the rest; absent: all of it. own_dur:
- *                    the same of the dur of a call that a full queue blocked. Runs use these; what is explained they
+ *                    the same of the dur of a call that a full queue blocked, or of an operator's piece that waited for
+ *                    GPU work, which no row shows. Runs use these; what is explained they
  *                    find anew. dep.covers is the evidence: how much that edge explains in the recording.
  *   task.origin      how a task comes to its stream (on streams, from graph on always): launched, by call;
  *                    before_recording; not_recorded, in a step, by a call that the trace lacks; free: no call launches

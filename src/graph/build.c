@@ -65,8 +65,9 @@ static void (*const rules[])(struct lumos_rank_graph *graph) = {
     lumos_graph_residuals,      lumos_graph_resources,
     lumos_graph_unseen_waits,   lumos_graph_resources_behind,
     lumos_graph_full_queues,    lumos_graph_backward_calls,
-    lumos_graph_handovers,      lumos_graph_boundaries,
-    lumos_graph_unexplained,    lumos_graph_profiler,
+    lumos_graph_handovers,      lumos_graph_freed,
+    lumos_graph_boundaries,     lumos_graph_unexplained,
+    lumos_graph_profiler,
 };
 
 enum { RULES = sizeof rules / sizeof *rules };

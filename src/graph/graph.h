@@ -102,6 +102,8 @@ void lumos_graph_order(struct lumos_rank_graph *graph);
 uint32_t lumos_graph_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
 /* The last of them, or LUMOS_NONE. */
 uint32_t lumos_graph_last_enqueued(const struct lumos_rank_graph *graph, uint32_t lane, int64_t at);
+/* Of the last tasks enqueued on every stream by `at` and over by `done` the one that ended last; LUMOS_NONE: none. */
+uint32_t lumos_graph_last_over(const struct lumos_rank_graph *graph, int64_t at, int64_t done);
 /* Does its call launch more than it, a graph? */
 bool lumos_graph_is_node(const struct lumos_rank_graph *graph, uint32_t task);
 /* Was it launched in the recording, by a call that the trace lacks? Then it is not known when it was ready. */
@@ -154,6 +156,8 @@ void lumos_graph_full_queues(struct lumos_rank_graph *graph);
 void lumos_graph_backward_calls(struct lumos_rank_graph *graph);
 /* handover.c: the others, from times; fills handed. */
 void lumos_graph_handovers(struct lumos_rank_graph *graph);
+/* freed.c: waits that no row tells of, before memory is freed; needs handed. */
+void lumos_graph_freed(struct lumos_rank_graph *graph);
 /* boundary.c: what the recording does not show; takes over residuals that it explains. */
 void lumos_graph_boundaries(struct lumos_rank_graph *graph);
 /* unexplained.c: note why starts stay unexplained, where that can be told. */

@@ -23,8 +23,7 @@ static bool is_host_wait(const struct lumos_detail *detail) {
   return detail->wait.on != 0 && detail->event_op != LUMOS_EVENT_WAIT;
 }
 
-/* Of the last tasks enqueued on every stream by `at` and over by `done` the one that ended last; LUMOS_NONE: none. */
-static uint32_t last_over(const struct lumos_rank_graph *graph, int64_t at, int64_t done) {
+uint32_t lumos_graph_last_over(const struct lumos_rank_graph *graph, int64_t at, int64_t done) {
   uint32_t latest = LUMOS_NONE;
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     uint32_t lane = graph->rank->lane_first + i;
@@ -56,7 +55,7 @@ static uint32_t recorded_target(const struct lumos_rank_graph *graph, uint32_t c
     case LUMOS_WAIT_SELF:
       return graph->launched[call - graph->first];
     case LUMOS_WAIT_DEVICE:
-      return last_over(graph, start, INT64_MAX);
+      return lumos_graph_last_over(graph, start, INT64_MAX);
     case LUMOS_WAIT_STREAM:
       return wait->lane == LUMOS_NONE ? LUMOS_NONE : lumos_graph_last_enqueued(graph, wait->lane, start);
     case LUMOS_WAIT_EVENT:
@@ -103,7 +102,7 @@ static int64_t return_window(const struct lumos_rank_graph *graph) {
 /* The last task that the call can have waited for on one of the streams, LUMOS_NONE where no stream fits. */
 static uint32_t infer_target(const struct lumos_rank_graph *graph, uint32_t call, uint32_t last_lane, int64_t window) {
   int64_t start = lumos_graph_task(graph, call)->start, returned = lumos_graph_call_end(graph->job, call);
-  uint32_t best = last_over(graph, start, returned);
+  uint32_t best = lumos_graph_last_over(graph, start, returned);
   if (best != LUMOS_NONE && returned - lumos_graph_device_end(graph, best) <= window) {
     return best;
   }

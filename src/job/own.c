@@ -23,7 +23,7 @@ void lumos_job_take_covers(struct lumos_job *job) {
     if (dep->covers == LUMOS_ABSENT || dep->covers <= 0) {
       continue;
     }
-    if (dep->kind == LUMOS_QUEUE) {
+    if (dep->to == LUMOS_END) {
       take_dur(job, dep->dst, dep->covers);
     } else if (dep->mode == LUMOS_FIXED) {
       take_lag(job, dep->dst, dep->covers);
