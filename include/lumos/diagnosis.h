@@ -47,6 +47,7 @@ struct lumos_finding {
   int32_t layers; /* that an unbalanced stage holds; LUMOS_ABSENT_INT: not known */
   int32_t stages; /* of that pipeline, where layers is known; else 0 */
   int32_t split[LUMOS_FINDING_STAGES]; /* how many layers each stage should hold: split[0 .. stages) */
+  int64_t split_saves;                 /* about what that saves of a step */
   uint32_t group;                      /* index in job->groups; LUMOS_NONE */
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
   bool before_op;                      /* the time is spent outside of any op, before that one */

@@ -295,15 +295,21 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
   static const struct {
     int32_t first, second;
     int64_t head;
-    int32_t split[2]; /* by hand: the later layers go to whom has less */
+    int32_t split[2]; /* by hand: a layer goes to whom has less */
     const char *action;
   } cases[] = {
       {2,
        6,
        0,
        {4, 4},
-       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4 predicts "},
-      {2, 3, MS(25), {4, 1}, "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1 "},
+       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages, which saves about 16.00 ms (lumos-transform "
+       "--split 4,4 predicts "},
+      {2,
+       3,
+       MS(25),
+       {4, 1},
+       "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages, which saves about 12.00 ms (lumos-transform "
+       "--split 4,1 "},
       {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks."},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -744,10 +744,12 @@ static void put_cell(const struct report_table *table, size_t row, struct lumos_
   lumos_text_add(out, cell->bytes, cell->length);
 }
 
+enum { LARGEST = 3 }; /* kinds that a sentence names */
+
 /* "33.1 % GEMM, 27.2 % collective and 12.3 % elementwise": the largest, with their shares. */
 static void put_largest(const struct report_table *kinds, struct lumos_text *out) {
-  enum { NAMED_KINDS = 3, SHARE = 2 };
-  size_t named = report_table_rows(kinds) < NAMED_KINDS ? report_table_rows(kinds) : NAMED_KINDS;
+  enum { SHARE = 2 };
+  size_t named = report_table_rows(kinds) < LARGEST ? report_table_rows(kinds) : LARGEST;
   for (size_t i = 0; i < named; i++) {
     lumos_text_put(out, i == 0 ? "" : i + 1 == named ? " and " : ", ");
     report_put_share(out, report_table_value(kinds, i, SHARE));
@@ -756,10 +758,26 @@ static void put_largest(const struct report_table *kinds, struct lumos_text *out
   }
 }
 
+/* Is one of the largest communication, whose kernels wait, too? */
+static bool names_communication(const struct report_table *kinds) {
+  static const enum lumos_task_kind communication[] = {LUMOS_COLLECTIVE, LUMOS_P2P};
+  for (size_t row = 0; row < report_table_rows(kinds) && row < LARGEST; row++) {
+    const struct report_cell *cell = &kinds->cells.items[row * kinds->column_count];
+    for (size_t i = 0; i < sizeof communication / sizeof communication[0]; i++) {
+      const char *label = report_paint_row((enum report_paint)communication[i])->label;
+      if (strlen(label) == cell->length && memcmp(label, cell->bytes, cell->length) == 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 void report_put_kinds_finding(const struct report_table *kinds, struct lumos_text *out) {
   if (report_table_rows(kinds) > 0) {
     lumos_text_put(out, "GPU time is ");
     put_largest(kinds, out);
+    lumos_text_put(out, names_communication(kinds) ? "; communication includes its waiting" : "");
   }
 }
 

@@ -23,7 +23,8 @@ static struct report_opportunity *find(struct report_opportunity_list *list, con
   if (list->count == MOST) {
     return NULL;
   }
-  lumos_vector_push(list, ((struct report_opportunity){scope->kind, scope->group, LUMOS_ABSENT, LUMOS_ABSENT, {0, 0}}));
+  lumos_vector_push(
+      list, ((struct report_opportunity){scope->kind, scope->group, LUMOS_ABSENT, LUMOS_ABSENT, {0, 0}, {0, 0}}));
   return &list->items[list->count - 1];
 }
 
@@ -49,9 +50,7 @@ static void add_metric(const struct report_facts *facts, const struct lumos_metr
   if (opportunity != NULL) {
     int64_t *sum = half ? &opportunity->half : &opportunity->free;
     *sum = report_sum(*sum, metric->value.units);
-    if (half) {
-      report_range_add(&opportunity->range, metric);
-    }
+    report_range_add(half ? &opportunity->range : &opportunity->free_range, metric);
   }
 }
 
@@ -93,6 +92,7 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
     item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / all->steps;
     item->range = report_range_mean(item->range, item->half == LUMOS_ABSENT ? 0 : all->steps);
     item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / all->steps;
+    item->free_range = report_range_mean(item->free_range, item->free == LUMOS_ABSENT ? 0 : all->steps);
   }
   lumos_vector_sort_by(list, by_gain, job->strings);
 }
@@ -148,7 +148,8 @@ static const struct subject subjects[] = {
      "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a similar rank.",
      PAINT_WAIT},
     {"gemm", "GEMM kernels", NULL,
-     "Use tensor cores better: bf16 or fp8, sizes in multiples of 64, larger micro-batches.",
+     "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
+     "micro-batches.",
      (enum report_paint)LUMOS_GEMM},
     {"attention", "attention kernels", NULL,
      "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention.",

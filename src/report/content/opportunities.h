@@ -14,6 +14,7 @@ struct report_opportunity {
   lumos_string_id kind, group; /* one of the two */
   int64_t half, free;          /* a step would take; LUMOS_ABSENT */
   struct report_range range;   /* of half */
+  struct report_range free_range;
 };
 LUMOS_VECTOR_TYPE(report_opportunity_list, struct report_opportunity);
 

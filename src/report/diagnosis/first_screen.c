@@ -59,6 +59,7 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
     most = time > most ? time : most;
   }
   if (rows->count < 2 || least == LUMOS_ABSENT) {
+    lumos_text_put(out, rows->count == 1 && timeline == MEASURED ? "one step was recorded" : "");
     return;
   }
   lumos_text_put(out, out->length > 0 ? "; " : "");
@@ -188,10 +189,16 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     lumos_text_put(&figure, gain.at_most ? "up to " : "");
     report_put_share(&figure, gain.share);
     diagnosis_put_gain(story, &gain, &evidence);
+    diagnosis_put_gain_range(&gain, &evidence);
     diagnosis_put_less(story, &gain, &evidence);
     int64_t spread = story->facts->step_spread;
     if (spread != LUMOS_ABSENT && llabs(spread) > gain.share) {
       lumos_text_put(&evidence, "; similar steps differ by more");
+    }
+    if (gain.opportunity != NULL && gain.opportunity != diagnosis_cure(story).opportunity &&
+        story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE) { /* whose action the page's first lines lack */
+      lumos_text_put(&evidence, ". ");
+      lumos_text_put(&evidence, report_opportunity_action(story->opportunities, gain.opportunity));
     }
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;

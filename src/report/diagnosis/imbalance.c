@@ -123,8 +123,8 @@ static bool read_layers(const struct diagnosis_figures *figures, struct stage *s
   return sum == whole;
 }
 
-/* Hands out the layers, of `layer` ns each. */
-static void split_evenly(const struct stage *stages, int32_t count, int32_t whole, int64_t layer, int32_t *split) {
+/* Hands out the layers, of `layer` ns each. Returns what the stage with most work then takes. */
+static int64_t split_evenly(const struct stage *stages, int32_t count, int32_t whole, int64_t layer, int32_t *split) {
   int64_t loads[LUMOS_FINDING_STAGES];
   for (int32_t s = 0; s < count; s++) {
     split[s] = 1;
@@ -138,9 +138,19 @@ static void split_evenly(const struct stage *stages, int32_t count, int32_t whol
     split[least]++;
     loads[least] += layer;
   }
+  int64_t most = 0;
+  for (int32_t s = 0; s < count; s++) {
+    most = loads[s] > most ? loads[s] : most;
+  }
+  return most;
 }
 
-static void find_split(const struct diagnosis_figures *figures, struct stage *stages, int32_t count,
+/* What of a stage's time a step takes longer for: with few micro-batches others wait for it less often. */
+static int64_t cost_of(int64_t time, int64_t batches) {
+  return batches > 0 ? (int64_t)((__int128)time * (batches - 1) / batches) : time;
+}
+
+static void find_split(const struct diagnosis_figures *figures, struct stage *stages, int32_t count, int64_t batches,
                        struct diagnosis_imbalance *found) {
   found->layers = LUMOS_ABSENT_INT;
   if (count > LUMOS_FINDING_STAGES || !read_layers(figures, stages, count)) {
@@ -155,7 +165,8 @@ static void find_split(const struct diagnosis_figures *figures, struct stage *st
   if (time / whole > 0) {
     found->layers = stages[found->stage].layers;
     found->stages = count;
-    split_evenly(stages, count, whole, time / whole, found->split);
+    int64_t most = split_evenly(stages, count, whole, time / whole, found->split);
+    found->split_saves = cost_of(stages[found->stage].compute - most, batches);
   }
 }
 
@@ -178,14 +189,13 @@ struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figur
     sum = report_sum(sum, stages[s].compute);
   }
   int64_t most = stages[heavy].compute;
-  int64_t cost = most - sum / count;
-  cost = batches > 0 ? (int64_t)((__int128)cost * (batches - 1) / batches) : cost;
+  int64_t cost = cost_of(most - sum / count, batches);
   if (complete && cost > 0 && sum > most) {
     found.stage = heavy;
     found.cost = cost;
     found.ratio = report_share(most, (sum - most) / (count - 1));
     name_part(figures, stages, count, &found);
-    find_split(figures, stages, count, &found);
+    find_split(figures, stages, count, batches, &found);
   }
   free(stages);
   return found;

@@ -12,7 +12,8 @@ struct diagnosis_imbalance {
   uint8_t part;  /* enum lumos_part that the others lack or have less of, and takes most of the difference; 0: none */
   int64_t part_time; /* what it takes of a step */
   int32_t layers; /* that it holds; LUMOS_ABSENT_INT: layers are not known, or there are more stages than have room */
-  int32_t stages, split[LUMOS_FINDING_STAGES]; /* what each stage should hold */
+  int32_t stages, split[LUMOS_FINDING_STAGES]; /* what each stage should hold, */
+  int64_t split_saves;                         /* and about what that saves of a step, by the formula below */
 };
 
 /* With M micro-batches and P stages of compute C_s a step, the fastest schedule takes max C + (sum of the others) / M;

@@ -32,6 +32,7 @@ bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis);
 /* What the first finding's cure, or without one the best kind of work, would make of a step. */
 struct diagnosis_gain {
   int64_t time, share;                          /* a step would take; shorter by, of the step: LUMOS_ABSENT: unknown */
+  struct report_range range;                    /* of time; unknown where it was not simulated */
   bool at_most;                                 /* not simulated: all that the finding costs, and no more */
   enum lumos_cause cause;                       /* whose cure it is; LUMOS_CAUSE_COMPUTE: of a kind of work, halved */
   const struct report_opportunity *opportunity; /* that was simulated; NULL: none */
@@ -42,6 +43,8 @@ struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
+/* "; 90 % range 30.1 ms to 36.0 ms"; nothing where it is not known. */
+void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_text *out);
 /* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out);
 /* Why a cure gains less than what it cures costs; nothing where it does not. */

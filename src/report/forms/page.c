@@ -221,13 +221,13 @@ static void set_length(struct report_scope *scope, const char *name, int64_t par
   report_set_take(scope, name, &text);
 }
 
-static void set_gain_range(const struct report_opportunities *opportunities, const struct report_opportunity *item,
-                           int64_t most, struct report_scope *scope) {
+static void set_gain_range(const struct report_opportunities *opportunities, struct report_range of, int64_t most,
+                           struct report_scope *scope) {
   report_section(scope, "range");
-  if (item != NULL && report_range_known(item->range)) {
+  if (report_range_known(of)) {
     struct report_scope *range = report_section_item(scope, "range");
-    set_length(range, "low", report_opportunity_gain_share(opportunities, item->range.high), most);
-    set_length(range, "high", report_opportunity_gain_share(opportunities, item->range.low), most);
+    set_length(range, "low", report_opportunity_gain_share(opportunities, of.high), most);
+    set_length(range, "high", report_opportunity_gain_share(opportunities, of.low), most);
   }
 }
 
@@ -247,7 +247,7 @@ static void fill_action(const struct report_opportunities *opportunities, const 
   report_put_share(&text, report_opportunity_gain_share(opportunities, item->half));
   report_set_take(scope, "gain", &text);
   set_length(scope, "length", gain, most);
-  set_gain_range(opportunities, item, most, scope);
+  set_gain_range(opportunities, item->range, most, scope);
 }
 
 /* The diagnosis's own cure comes first, whatever its gain. */
@@ -258,15 +258,14 @@ static void fill_cure(const struct diagnosis_story *story, const struct diagnosi
   report_set_take(scope, "action", &text);
   report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
   diagnosis_put_gain(story, gain, &text);
+  diagnosis_put_gain_range(gain, &text);
   diagnosis_put_less(story, gain, &text);
   report_set_take(scope, "evidence", &text);
   lumos_text_put(&text, "\xE2\x88\x92");
   report_put_share(&text, gain->share);
   report_set_take(scope, "gain", &text);
   set_length(scope, "length", gain->share, most);
-  /* The range is that of half the work, and a cure may be without it. */
-  bool half = gain->opportunity != NULL && gain->time == gain->opportunity->half;
-  set_gain_range(story->opportunities, half ? gain->opportunity : NULL, most, scope);
+  set_gain_range(story->opportunities, gain->range, most, scope);
 }
 
 static void put_help_finding(const struct page *page, struct lumos_text *out) {
@@ -281,9 +280,14 @@ static void put_help_finding(const struct page *page, struct lumos_text *out) {
   }
 }
 
+static int64_t longest_of(const struct report_opportunities *opportunities, struct report_range range, int64_t most) {
+  int64_t high = report_range_known(range) ? report_opportunity_gain_share(opportunities, range.low) : 0;
+  return high > most ? high : most;
+}
+
 /* The best few, each with what to do about it; the table has all. Nothing where nobody looked for opportunities. */
 static void fill_opportunities(const struct page *page, struct report_scope *root) {
-  enum { MOST_ACTIONS = 5 };
+  enum { MOST_ACTIONS = 5, LEAST_GAIN = 5000 /* millionths of the step, as below which nothing is asked */ };
   const struct report_opportunities *opportunities = &page->content->opportunities;
   report_section(root, "opportunities");
   if (opportunities->list.count == 0 && !opportunities->none) {
@@ -298,7 +302,8 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   report_section_if(section, "has_table", opportunities->list.count > 0);
   if (!diagnosis_predicts(story.diagnosis)) { /* the table alone shows what the simulation says */
     diagnosis_put_confidence(&story, &text);
-    lumos_text_put(&text, " The table shows what the simulation says all the same.");
+    lumos_text_put(&text,
+                   opportunities->list.count > 0 ? " The table shows what the simulation says all the same." : "");
     report_set_take(section, "opportunities_reading", &text);
     return;
   }
@@ -308,17 +313,16 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   const struct report_opportunity *best = report_best_opportunity(opportunities);
   int64_t half = best == NULL ? 0 : report_opportunity_gain_share(opportunities, best->half);
   int64_t most = cure.share > half ? cure.share : half;
+  most = longest_of(opportunities, cure.range, most);
   for (size_t i = 0; i < opportunities->list.count && i < MOST_ACTIONS; i++) {
-    struct report_range range = opportunities->list.items[i].range;
-    int64_t high = report_range_known(range) ? report_opportunity_gain_share(opportunities, range.low) : 0;
-    most = high > most ? high : most;
+    most = longest_of(opportunities, opportunities->list.items[i].range, most);
   }
   if (cure.share != LUMOS_ABSENT) {
     fill_cure(&story, &cure, most, report_section_item(section, "actions"));
   }
   for (size_t i = 0; best != NULL && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
     const struct report_opportunity *item = &opportunities->list.items[i];
-    if (item != cure.opportunity && report_opportunity_gain(opportunities, item->half) > 0) {
+    if (item != cure.opportunity && report_opportunity_gain_share(opportunities, item->half) >= LEAST_GAIN) {
       fill_action(opportunities, item, most, report_section_item(section, "actions"));
     }
   }
