@@ -22,4 +22,4 @@ profile=$(mktemp -d)
 trap 'rm -rf "$profile"' EXIT
 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
   --disable-component-update --disable-sync --user-data-dir="$profile" --hide-scrollbars --force-color-profile=srgb \
-  --window-size=1240,1340 --screenshot="$folder/gpt-dp2.png" "file://$folder/gpt-dp2.html" 2>/dev/null
+  --window-size=1240,1205 --screenshot="$folder/gpt-dp2.png" "file://$folder/gpt-dp2.html" 2>/dev/null

@@ -140,6 +140,15 @@ void lumos_measure(struct lumos_job *job);
  *   kind stragglers     what kernels take longer than the median of the same ones, at the same place of the same step,
  *                       of all ranks that run the same there, and what their threads take longer to launch them, since
  *                       the launch before, waiting left out; not where no two ranks are alike
+ * Also with one change that an engineer can make (metric opportunity_change):
+ *   kind cuda_graphs    each pass of a micro-batch and thread is launched as a CUDA graph, as --launch graph has it
+ *   kind fused_kernels  neighboring elementwise and normalization kernels are one, as --fuse has it; fused_launches where
+ *                       no shapes show what they then need not move
+ *   kind faster_network twice the bandwidth on all links, as --network has it, and the same latency
+ *   kind no_straggler   ranks that a metric straggler names take what like ranks take at the median
+ *   kind overlapped_gradients  reductions of gradients are left as far as they do not fit beside the backward pass of the
+ *                       last micro-batch
+ *   kind balanced_stages  work of stages scaled to the mean of all stages of the pipeline
  * Work is changed as --scale changes it. Compare with the simulated step_time of the same step. What matters less has
  * no metrics: what has less than 0.5 % of the critical path to the end of the last step, and what
  * would save the steps together less than that if it took no time. Where nothing matters note sim.no_opportunity says

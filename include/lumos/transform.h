@@ -38,9 +38,9 @@ bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument,
 bool lumos_transform_remove(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Make one kernel of selected ones that follow each other on a stream in one step, launched by one thread without a wait
- * or an event between, none of them a copy or communication: it is launched as the first is, takes as long as the
- * longest (the traffic of the largest is what is left), and the others go as by lumos_transform_remove. A note where
- * there are no two such. */
+ * or an event between, none of them a copy or communication: it is launched as the first is, takes the time of all of them,
+ * as far as shapes are recorded without what one writes and the next reads, and the others go as by lumos_transform_remove.
+ * A note where there are no two such. */
 bool lumos_transform_fuse(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The same program on another GPU: NAME of the library's table of GPUs, or NAME@FILE of a user's (lumos/hardware.h).

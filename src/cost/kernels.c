@@ -146,19 +146,6 @@ static void add_products(struct gathering *gathering) {
   lumos_vector_free(&costs.list);
 }
 
-/* The innermost op with shapes around the call that launched a kernel. */
-static uint32_t shaped_op(const struct lumos_job *job, const struct lumos_task *task) {
-  enum { DEEPEST = 1000 };
-  uint32_t span = task->call != LUMOS_NONE ? job->tasks.items[task->call].span : task->span;
-  for (int depth = 0; span != LUMOS_NONE && depth < DEEPEST; depth++, span = job->spans.items[span].parent) {
-    const struct lumos_span *of = &job->spans.items[span];
-    if (of->kind == LUMOS_SPAN_OP && of->shapes != LUMOS_NO_STRING) {
-      return span;
-    }
-  }
-  return LUMOS_NONE;
-}
-
 static void add_line(struct gathering *gathering, uint32_t family, double bytes, double ns) {
   while (gathering->lines.count <= family) {
     lumos_vector_push(&gathering->lines, ((struct line){0}));
@@ -185,7 +172,7 @@ static void add_moving(struct gathering *gathering) {
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool moves = class_of(task->kind) == MOVING && lumos_on_stream(job, task);
-    spans[t] = moves ? shaped_op(job, task) : LUMOS_NONE;
+    spans[t] = moves ? lumos_shaped_op(job, task) : LUMOS_NONE;
     if (spans[t] != LUMOS_NONE) {
       numbers[t] = lumos_number_of(&of_op, lumos_key_pair(spans[t], task->name));
       counts[numbers[t]]++;
@@ -200,9 +187,10 @@ static void add_moving(struct gathering *gathering) {
     const struct lumos_task *task = &job->tasks.items[t];
     const struct lumos_span *span = &job->spans.items[spans[t]];
     const char *op = lumos_string(job->strings, span->name);
-    double bytes = lumos_bytes_moved((enum lumos_task_kind)task->kind, op, lumos_string(job->strings, span->shapes),
-                                     lumos_string(job->strings, span->dtypes)) /
-                   counts[numbers[t]];
+    struct lumos_traffic traffic =
+        lumos_bytes_moved((enum lumos_task_kind)task->kind, op, lumos_string(job->strings, span->shapes),
+                          lumos_string(job->strings, span->dtypes));
+    double bytes = (traffic.read + traffic.written) / counts[numbers[t]];
     if (bytes > 0) {
       struct work work = {.class = MOVING, .shaped = true, .shape = {.bytes = bytes}};
       uint32_t family = lumos_number_of(&gathering->families, lumos_key_pair(task->name, span->name));

@@ -74,17 +74,18 @@ static bool gathers(const char *op) {
   return false;
 }
 
-/* For every index a row, or an element, is read and written. The indices are the last input that is a tensor. */
+/* For every index a row, or an element. The indices are the last input that is a tensor. */
 static double bytes_gathered(const char *op, const struct input inputs[INPUTS], int count) {
   bool rows = strcmp(op, "aten::embedding") == 0 || strcmp(op, "aten::index_select") == 0;
   double indices = 0;
   for (int i = 1; i < count; i++) {
     indices = inputs[i].elements > 0 ? inputs[i].elements : indices;
   }
-  return 2 * indices * (rows ? inputs[0].last : 1) * inputs[0].size;
+  return indices * (rows ? inputs[0].last : 1) * inputs[0].size;
 }
 
-double lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *shapes, const char *dtypes) {
+struct lumos_traffic lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *shapes,
+                                       const char *dtypes) {
   struct input inputs[INPUTS];
   int count = read_inputs(shapes, dtypes, inputs);
   double read = 0, largest = 0;
@@ -96,13 +97,30 @@ double lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *
     rows = bytes > 0 && rows == NULL ? &inputs[i] : rows;
   }
   if (rows == NULL) {
-    return 0;
+    return (struct lumos_traffic){0, 0};
   }
   if (gathers(op)) {
-    return bytes_gathered(op, inputs, count);
+    double gathered = bytes_gathered(op, inputs, count);
+    return (struct lumos_traffic){gathered, gathered};
   }
-  if (kind == LUMOS_REDUCTION || only_writes(op)) {
-    return read;
+  if (kind == LUMOS_REDUCTION) {
+    return (struct lumos_traffic){read, 0};
   }
-  return read + (is_in_place(op) || kind == LUMOS_OPTIMIZER ? bytes_of(rows) : largest);
+  if (only_writes(op)) {
+    double written = bytes_of(rows);
+    return (struct lumos_traffic){read - written, written};
+  }
+  return (struct lumos_traffic){read, is_in_place(op) || kind == LUMOS_OPTIMIZER ? bytes_of(rows) : largest};
+}
+
+uint32_t lumos_shaped_op(const struct lumos_job *job, const struct lumos_task *task) {
+  enum { DEEPEST = 1000 };
+  uint32_t span = task->call != LUMOS_NONE ? job->tasks.items[task->call].span : task->span;
+  for (int depth = 0; span != LUMOS_NONE && depth < DEEPEST; depth++, span = job->spans.items[span].parent) {
+    const struct lumos_span *of = &job->spans.items[span];
+    if (of->kind == LUMOS_SPAN_OP && of->shapes != LUMOS_NO_STRING) {
+      return span;
+    }
+  }
+  return LUMOS_NONE;
 }

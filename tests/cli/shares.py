@@ -136,6 +136,17 @@ def halving(text, match):
         compare(text, match['said'], sum(gains) / len(gains), time_error(match['time']) / base)
 
 
+def change(text, match):
+    """The change is in the table of changes."""
+    base = whole('improvements')
+    rows = [row for row in table('improvements') if abs(row['step'] - nanoseconds(match['time'])) <= time_error(match['time']) * 1.001]
+    if not rows:
+        fault(text, match['time'], 'no row of the table')
+    gains = sorted((base - row['step']) / base for row in rows)
+    if gains:
+        compare(text, match['said'], sum(gains) / len(gains), time_error(match['time']) / base)
+
+
 def largest(name, said):
     def rule(text, match):
         for share, kind in re.findall('(%s) ([^,;]+?)(?= and|,|;|$)' % SHARE, match['list']):
@@ -255,6 +266,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
     (r'^[Rr]ank \d+ arrives ', late),
     (r'^Halving .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), halving),
+    (r'^(?:Launching|Fusing|Doubling|Bringing|Reducing|Giving) .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), change),
     (r'^The critical path is (?P<list>[^;]*)(?:; (?P<of_rank>%s) of it is on rank (?P<rank>\d+))?$' % SHARE, largest('pathkinds', 'kind')),
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
     (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),

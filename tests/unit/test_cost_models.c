@@ -63,23 +63,25 @@ static void ops_move_what_they_read_and_write(void **state) {
   static const struct {
     enum lumos_task_kind kind;
     const char *op, *shapes, *dtypes;
-    double bytes;
+    double bytes, written;
   } ops[] = {
       {LUMOS_ELEMENTWISE, "aten::add", "[[4, 8], [4, 8], []]", "[\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"]",
-       192},
-      {LUMOS_ELEMENTWISE, "aten::add_", "[[4, 8], [8], []]", "[\"float\", \"float\", \"Scalar\"]", 128 + 32 + 128},
-      {LUMOS_ELEMENTWISE, "aten::copy_", "[[4, 8], [4, 8], []]", "[\"float\", \"c10::BFloat16\", \"Scalar\"]", 192},
-      {LUMOS_ELEMENTWISE, "aten::fill_", "[[4, 8], []]", "[\"float\", \"Scalar\"]", 128},
-      {LUMOS_REDUCTION, "aten::sum", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 128},
+       192, 64},
+      {LUMOS_ELEMENTWISE, "aten::add_", "[[4, 8], [8], []]", "[\"float\", \"float\", \"Scalar\"]", 128 + 32 + 128, 128},
+      {LUMOS_ELEMENTWISE, "aten::copy_", "[[4, 8], [4, 8], []]", "[\"float\", \"c10::BFloat16\", \"Scalar\"]", 192,
+       128},
+      {LUMOS_ELEMENTWISE, "aten::fill_", "[[4, 8], []]", "[\"float\", \"Scalar\"]", 128, 128},
+      {LUMOS_REDUCTION, "aten::sum", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 128, 0},
       {LUMOS_EMBEDDING, "aten::embedding", "[[1000, 16], [2, 5], [], [], []]", "[\"c10::BFloat16\", \"long\", \"\"]",
-       640},
-      {LUMOS_OPTIMIZER, "aten::_foreach_mul_", "[[[4], [2, 3]], []]", "[\"TensorList\", \"Scalar\"]", 80},
-      {LUMOS_ELEMENTWISE, "aten::add", "[[], []]", "[\"\", \"\"]", 0},
+       640, 320},
+      {LUMOS_OPTIMIZER, "aten::_foreach_mul_", "[[[4], [2, 3]], []]", "[\"TensorList\", \"Scalar\"]", 80, 40},
+      {LUMOS_ELEMENTWISE, "aten::add", "[[], []]", "[\"\", \"\"]", 0, 0},
   };
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-    double bytes = lumos_bytes_moved(ops[i].kind, ops[i].op, ops[i].shapes, ops[i].dtypes);
-    if (bytes != ops[i].bytes) {
-      fail_msg("%s %s: %g, not %g", ops[i].op, ops[i].shapes, bytes, ops[i].bytes);
+    struct lumos_traffic moved = lumos_bytes_moved(ops[i].kind, ops[i].op, ops[i].shapes, ops[i].dtypes);
+    if (moved.read != ops[i].bytes - ops[i].written || moved.written != ops[i].written) {
+      fail_msg("%s %s: %g read and %g written, not %g in all and %g", ops[i].op, ops[i].shapes, moved.read,
+               moved.written, ops[i].bytes, ops[i].written);
     }
   }
 }

@@ -146,6 +146,37 @@ static void ranked_by_what_half_saves(void **state) {
   forget(&said, job);
 }
 
+/* Changes have a list of their own. */
+static void changes_are_ranked_by_what_they_save(void **state) {
+  (void)state;
+  struct lumos_job *job = two_steps();
+  for (int step = 0; step < 2; step++) {
+    add_opportunity(job, "opportunity_change", "cuda_graphs", NULL, step, MS(95 + 20 * step));
+    add_opportunity(job, "opportunity_change", "faster_network", NULL, step, MS(90 + 20 * step));
+    add_opportunity(job, "opportunity_change", "of another version", NULL, step, MS(99 + 20 * step));
+  }
+  struct said said = say(job);
+  struct report_table table;
+  assert_int_equal(report_table_rows(&said.table), 3);
+  report_improvements_table(&said.opportunities, &table);
+  assert_int_equal(report_table_rows(&table), 3);
+  static const char *const names[] = {"a network twice as fast", "CUDA graphs", "of another version"};
+  static const int64_t steps[] = {MS(100), MS(105), MS(109)};
+  for (size_t i = 0; i < 3; i++) {
+    const struct report_cell *name = &table.cells.items[i * table.column_count];
+    assert_int_equal(name->length, strlen(names[i]));
+    assert_memory_equal(name->bytes, names[i], name->length);
+    assert_int_equal(report_table_value(&table, i, 1), steps[i]);
+    assert_int_equal(report_table_value(&table, i, 2), MS(110) - steps[i]);
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_improvement(&said.opportunities, &said.opportunities.changes.items[0], &text);
+  expect_text(&text, "Doubling the network\xE2\x80\x99s bandwidth cuts the step to 100.0\xC2\xA0ms (\xE2\x88\x92"
+                     "9.1\xC2\xA0%)");
+  report_table_free(&table);
+  forget(&said, job);
+}
+
 /* The first step of a changed job counts nowhere: 120 ms is left, and of the host 80. */
 static void the_first_step_of_a_change_does_not_count(void **state) {
   (void)state;
@@ -200,6 +231,7 @@ static void strange_metrics(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranked_by_what_half_saves),
+      cmocka_unit_test(changes_are_ranked_by_what_they_save),
       cmocka_unit_test(the_first_step_of_a_change_does_not_count),
       cmocka_unit_test(nothing_helps),
       cmocka_unit_test(strange_metrics),

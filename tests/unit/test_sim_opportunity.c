@@ -1,6 +1,8 @@
 /* lumos_find_opportunities: the hand-made jobs (sim_jobs.h) with less work, as worked out on paper. */
 #include "sim_jobs.h"
 
+#include "sim/metrics.h"
+
 #include <lumos/sim.h>
 
 static struct lumos_job *with_opportunities(struct lumos_job *job) {
@@ -34,6 +36,68 @@ static void expect(const struct lumos_job *job, const char *kind, int64_t free, 
     fail_msg("%s: %lld and %lld, not %lld and %lld", kind, (long long)found[0], (long long)found[1], (long long)free,
              (long long)half);
   }
+}
+
+/* The job's step 1 with a change; -1: it would not help. */
+static void expect_change(const struct lumos_job *job, const char *kind, int64_t step) {
+  int64_t found = -1;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (strcmp(lumos_string(job->strings, metric->name), "opportunity_change") == 0 &&
+        strcmp(lumos_string(job->strings, metric->scope.kind), kind) == 0) {
+      assert_int_equal(metric->scope.step, 1);
+      assert_int_equal(found, -1);
+      found = metric->value.units;
+    }
+  }
+  if (found != step) {
+    fail_msg("%s: %lld, not %lld", kind, (long long)found, (long long)step);
+  }
+}
+
+/* launch1 takes 200: it ends 214, K1 runs 217-267, K3 269-299. In a graph behind launch0 it takes nothing, as what is
+ * before and behind it does: K1 waits for K0 alone, as in the job as it is, and K3 ends at 199. */
+static void a_graph_launches_all_at_once(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(streams_job);
+  job->tasks.items[task_named(job, "launch1")].dur = 200;
+  expect_change(with_opportunities(job), "cuda_graphs", 199);
+  lumos_job_free(job);
+  job = opportunities_of(streams_job); /* here nothing is gained */
+  expect_change(job, "cuda_graphs", -1);
+  expect_change(job, "fused_launches", -1);
+  expect_change(job, "balanced_stages", -1);
+  lumos_job_free(job);
+}
+
+#undef RANK_OF_JOB
+#define RANK_OF_JOB "0"
+/* A thread launches N1, N2 and N3, of 10 each with a gap of 2, by calls of 50; they run at 51, 101 and 151. As one they are
+ * there at 51 and take 30. */
+static void kernels_become_one(void **state) {
+  (void)state;
+  static const char *const lines[] = {
+      JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n",
+      "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n",
+      "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n",
+      HOST("0:0", "t1", 0, "launch", "l1", 0, 50, 0, ""),
+      HOST("0:1", "t1", 1, "launch", "l2", 50, 50, 0, ""),
+      HOST("0:2", "t1", 2, "launch", "l3", 100, 50, 0, ""),
+      HOST("0:3", "s7", 0, "norm", "N1", 51, 10, 0, ",'gap':0,'call':'0:0','launch_lag':1,'residual':0"),
+      HOST("0:4", "s7", 1, "norm", "N2", 101, 10, 0, ",'gap':2,'call':'0:1','launch_lag':1,'residual':0"),
+      HOST("0:5", "s7", 2, "elementwise", "N3", 151, 10, 0, ",'gap':2,'call':'0:2','launch_lag':1,'residual':0"),
+      "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded',"
+      "'mode':'fixed'}\n"};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    lumos_text_put(&text, lines[i]);
+  }
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = opportunities_of(text.bytes);
+  expect_change(job, "fused_launches", 81);
+  expect_change(job, "cuda_graphs", 51 + 10 + 2 + 10 + 2 + 10);
+  lumos_text_free(&text);
+  lumos_job_free(job);
 }
 
 /* As it is: K0 12-112, K2 113-133, K1 117-167, K3 169-199. */
@@ -91,6 +155,15 @@ static void like_ranks_that_take_as_long(void **state) {
   struct lumos_job *job = opportunities_of(text);
   /* B 11-61 as A, both end at 63 + 40, C0 1 later; B 11-81, both at 83 + 40. */
   expect(job, "stragglers", 104, 124);
+  expect_change(job, "no_straggler", -1); /* none is named */
+  lumos_job_free(job);
+  job = job_from_text(text);
+  struct lumos_error error = {0};
+  assert_true(lumos_simulate(job, &error));
+  struct lumos_metric_place place = {LUMOS_METRIC_SIMULATED, 1, LUMOS_ABSENT_INT};
+  lumos_metric_share(job, "straggler", place, 40, 144);
+  assert_true(lumos_find_opportunities(job, &error));
+  expect_change(job, "no_straggler", 104);
   lumos_job_free(job);
   free(text);
 }
@@ -231,6 +304,8 @@ static void what_is_not_simulated_has_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_graph_launches_all_at_once),
+      cmocka_unit_test(kernels_become_one),
       cmocka_unit_test(one_rank_with_less_work),
       cmocka_unit_test(two_ranks_with_less_work),
       cmocka_unit_test(like_ranks_that_take_as_long),

@@ -103,11 +103,17 @@ static void an_opportunity_is_as_sure_as_any_change(void **state) {
       .errors = {.replay = 0.01, .steps = 0}, .step = 100, .compute = 60, .overlapped = 20, .communication = 30};
   const struct lumos_work gemm = {.subject = LUMOS_WORK_KIND, .kind = LUMOS_GEMM};
   range.kinds[LUMOS_GEMM] = 0.5;
-  assert_int_equal(1e5 * lumos_opportunity_half_width(&range, &gemm, 500000, 90), 3275);
+  assert_int_equal(1e5 * lumos_opportunity_width(&range, &gemm, 500000, 90).above, 3275);
   range.errors.steps = 0.04; /* 1.645 sqrt(0.019911^2 + 0.04^2) */
-  assert_int_equal(1e5 * lumos_opportunity_half_width(&range, &gemm, 500000, 90), 7350);
+  assert_int_equal(1e5 * lumos_opportunity_width(&range, &gemm, 500000, 90).above, 7350);
+  assert_int_equal(1e5 * lumos_opportunity_width(&range, &gemm, 500000, 90).below, 7350);
+  /* A change that moves 10 of 90, of which 3 may not come true, and as much as a half of what is saved:
+   * 1.645 sqrt(0.002222^2 + 0.001667^2 + 0.001^2 + 0.04^2), and above with 0.033333^2 and 0.055556^2. */
+  struct lumos_assumed assumed = {.longer = 3, .of_gain = 0.5};
+  assert_int_equal(1e5 * lumos_improvement_width(&range, &assumed, 90).below, 6597);
+  assert_int_equal(1e5 * lumos_improvement_width(&range, &assumed, 90).above, 12534);
   range.errors.replay = NAN;
-  assert_true(isnan(lumos_opportunity_half_width(&range, &gemm, 500000, 90)));
+  assert_true(isnan(lumos_opportunity_width(&range, &gemm, 500000, 90).above));
 }
 
 int main(void) {

@@ -145,6 +145,7 @@ static void read_tables(struct report_content *content) {
   report_opportunities_read(&content->facts, &content->opportunities);
   report_change_table(&content->facts, &tables[TABLE_CHANGE]);
   report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
+  report_improvements_table(&content->opportunities, &tables[TABLE_IMPROVEMENTS]);
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
   report_busy_read(&content->facts, &content->timelines, &content->busy);
   report_busy_table(&content->busy, &tables[TABLE_BUSY]);

@@ -68,13 +68,24 @@ static int by_gain(const void *left_item, const void *right_item, void *context)
   return order != 0 ? order : strcmp(lumos_string(strings, left->group), lumos_string(strings, right->group));
 }
 
+/* Of the sums; then the best comes first. */
+static void take_means(struct report_opportunity_list *list, int64_t steps, struct lumos_strings *strings) {
+  for (size_t i = 0; i < list->count; i++) {
+    struct report_opportunity *item = &list->items[i];
+    item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / steps;
+    item->range = report_range_mean(item->range, item->half == LUMOS_ABSENT ? 0 : steps);
+    item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / steps;
+    item->free_range = report_range_mean(item->free_range, item->free == LUMOS_ABSENT ? 0 : steps);
+  }
+  lumos_vector_sort_by(list, by_gain, strings);
+}
+
 void report_opportunities_read(const struct report_facts *facts, struct report_opportunities *opportunities) {
   const struct lumos_job *job = facts->job;
   const struct report_row *all = &facts->job_all;
   *opportunities = (struct report_opportunities){.job = job,
                                                  .step = report_row_mean(all, SIMULATED, FIGURE_STEP_TIME),
                                                  .none = report_has_note(job, "sim.no_opportunity")};
-  struct report_opportunity_list *list = &opportunities->list;
   if (!facts->has_streams) { /* half of the host would be half of the step */
     opportunities->none = false;
     return;
@@ -84,20 +95,19 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
     const char *name = lumos_string(job->strings, metric->name);
     bool half = strcmp(name, "opportunity_half") == 0;
     if (half || strcmp(name, "opportunity_free") == 0) {
-      add_metric(facts, metric, half, list);
+      add_metric(facts, metric, half, &opportunities->list);
+    } else if (strcmp(name, "opportunity_change") == 0) {
+      add_metric(facts, metric, true, &opportunities->changes);
     }
   }
-  for (size_t i = 0; i < list->count; i++) {
-    struct report_opportunity *item = &list->items[i];
-    item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / all->steps;
-    item->range = report_range_mean(item->range, item->half == LUMOS_ABSENT ? 0 : all->steps);
-    item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / all->steps;
-    item->free_range = report_range_mean(item->free_range, item->free == LUMOS_ABSENT ? 0 : all->steps);
-  }
-  lumos_vector_sort_by(list, by_gain, job->strings);
+  take_means(&opportunities->list, all->steps, job->strings);
+  take_means(&opportunities->changes, all->steps, job->strings);
 }
 
-void report_opportunities_free(struct report_opportunities *opportunities) { lumos_vector_free(&opportunities->list); }
+void report_opportunities_free(struct report_opportunities *opportunities) {
+  lumos_vector_free(&opportunities->list);
+  lumos_vector_free(&opportunities->changes);
+}
 
 int64_t report_opportunity_gain(const struct report_opportunities *opportunities, int64_t time) {
   return time == LUMOS_ABSENT ? LUMOS_ABSENT : report_sum(opportunities->step, -time);
@@ -256,15 +266,21 @@ void report_put_halving_of(const struct report_opportunities *opportunities,
   put_time_of(opportunities, opportunity, out);
 }
 
-void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
-                        struct lumos_text *out) {
-  lumos_text_put(out, "Halving ");
-  put_time_of(opportunities, opportunity, out);
+/* " cuts the step to 33.0 ms (-21.6 %)" */
+static void put_gain(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+                     struct lumos_text *out) {
   lumos_text_put(out, " cuts the step to ");
   report_put_time_beside(out, opportunity->half, opportunities->step);
   lumos_text_put(out, " (\xE2\x88\x92");
   report_put_share(out, report_opportunity_gain_share(opportunities, opportunity->half));
   lumos_text_char(out, ')');
+}
+
+void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
+                        struct lumos_text *out) {
+  lumos_text_put(out, "Halving ");
+  put_time_of(opportunities, opportunity, out);
+  put_gain(opportunities, opportunity, out);
 }
 
 const char *report_opportunity_action(const struct report_opportunities *opportunities,
@@ -493,6 +509,109 @@ static struct time_sum *find_times(const struct report_facts *facts, const struc
   free(times.medians);
   free(transfers);
   return sums;
+}
+
+/* ---- Changes ---- */
+
+/* A change: what it is, in a sentence, and how to make it. */
+static const struct improvement {
+  const char *kind, *name, *doing, *action;
+  enum report_paint paint;
+} improvements[] = {
+    {"cuda_graphs", "CUDA graphs", "Launching each pass as a CUDA graph",
+     "Capture each pass in a CUDA graph: torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.",
+     (enum report_paint)LUMOS_OP},
+    {"fused_kernels", "fused elementwise and normalization kernels",
+     "Fusing neighboring elementwise and normalization kernels, which then move fewer bytes,",
+     "Compile the model with torch.compile, or use fused kernels for neighboring small ones.",
+     (enum report_paint)LUMOS_ELEMENTWISE},
+    {"fused_launches", "fused elementwise and normalization kernels",
+     "Launching neighboring elementwise and normalization kernels as one (their shapes are not recorded, so kernel "
+     "time "
+     "stays)",
+     "Compile the model with torch.compile, or use fused kernels for neighboring small ones.",
+     (enum report_paint)LUMOS_ELEMENTWISE},
+    {"faster_network", "a network twice as fast", "Doubling the network\xE2\x80\x99s bandwidth",
+     "Use faster links between the GPUs, or send less: reduce gradients in bf16, or shard the model along fewer ranks.",
+     PAINT_COMMUNICATION},
+    {"no_straggler", "slow ranks as fast as similar ranks", "Bringing slow ranks to the speed of similar ranks",
+     "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a similar rank.",
+     PAINT_WAIT},
+    {"overlapped_gradients", "gradients reduced beside the backward pass",
+     "Reducing gradients entirely beside the backward pass",
+     "Overlap gradient reduction with the last backward pass: smaller buckets in DDP, overlap_grad_reduce in "
+     "Megatron-LM.",
+     PAINT_COMMUNICATION},
+    {"balanced_stages", "balanced pipeline stages", "Giving every pipeline stage the same work",
+     "Move layers from the slowest stage to the others, until all take the same time.", PAINT_WAIT},
+};
+
+/* NULL: this version does not know it. */
+static const struct improvement *improvement_of(const struct report_opportunities *opportunities,
+                                                const struct report_opportunity *change) {
+  for (size_t i = 0; i < sizeof improvements / sizeof improvements[0]; i++) {
+    if (strcmp(lumos_string(opportunities->job->strings, change->kind), improvements[i].kind) == 0) {
+      return &improvements[i];
+    }
+  }
+  return NULL;
+}
+
+void report_put_improvement(const struct report_opportunities *opportunities, const struct report_opportunity *change,
+                            struct lumos_text *out) {
+  const struct improvement *improvement = improvement_of(opportunities, change);
+  lumos_text_put(out, improvement == NULL ? "The change" : improvement->doing);
+  put_gain(opportunities, change, out);
+}
+
+const char *report_improvement_action(const struct report_opportunities *opportunities,
+                                      const struct report_opportunity *change) {
+  const struct improvement *improvement = improvement_of(opportunities, change);
+  return improvement == NULL ? "A newer version of Lumos says what to do." : improvement->action;
+}
+
+enum report_paint report_paint_of_improvement(const struct report_opportunities *opportunities,
+                                              const struct report_opportunity *change) {
+  const struct improvement *improvement = improvement_of(opportunities, change);
+  return improvement == NULL ? PAINT_WAIT : improvement->paint;
+}
+
+static void put_improvement_row(const struct report_opportunities *opportunities,
+                                const struct report_opportunity *change, struct report_table *table) {
+  const struct improvement *improvement = improvement_of(opportunities, change);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, improvement == NULL ? "" : improvement->name);
+  if (improvement == NULL) {
+    report_put_cut(&text, lumos_string(opportunities->job->strings, change->kind),
+                   lumos_string_length(opportunities->job->strings, change->kind), 60);
+  }
+  report_table_copy(table, &text);
+  lumos_text_free(&text);
+  report_table_number(table, change->half);
+  report_table_number(table, report_opportunity_gain(opportunities, change->half));
+  report_table_number(table, report_opportunity_gain_share(opportunities, change->half));
+  report_table_number(table, change->range.low);
+  report_table_number(table, change->range.high);
+}
+
+void report_improvements_table(const struct report_opportunities *opportunities, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"change", "change", NULL, COLUMN_NAME}, {"step", "step with it", "opportunity_change", COLUMN_MS},
+      {"gain", "less by", NULL, COLUMN_MS},    {"gain_share", "share", NULL, COLUMN_BAR},
+      {"low", "at least", "range", COLUMN_MS}, {"high", "at most", "range", COLUMN_MS},
+  };
+  report_table_begin(table, "improvements", columns, sizeof columns / sizeof columns[0]);
+  table->whole = opportunities->step;
+  table->told = true;
+  if (opportunities->changes.count > 0) {
+    report_put_improvement(opportunities, &opportunities->changes.items[0], &table->finding);
+  }
+  lumos_text_put(&table->caption, "Shares: of the simulated step, ");
+  report_put_time(&table->caption, opportunities->step);
+  lumos_text_put(&table->caption, ". Each change is simulated alone; gains do not add up");
+  for (size_t i = 0; i < opportunities->changes.count; i++) {
+    put_improvement_row(opportunities, &opportunities->changes.items[i], table);
+  }
 }
 
 /* ---- The table ---- */

@@ -231,23 +231,58 @@ static void set_gain_range(const struct report_opportunities *opportunities, str
   }
 }
 
+/* A row of a list: the bar of what is gained, and its evidence, `text`. */
+static void fill_gain(const struct report_opportunities *opportunities, const struct report_opportunity *item,
+                      int64_t most, struct lumos_text *text, struct report_scope *scope) {
+  int64_t gain = report_opportunity_gain_share(opportunities, item->half);
+  if (report_range_known(item->range)) {
+    lumos_text_put(text, "; 90\xC2\xA0% range ");
+    report_put_time_range(text, item->range.low, item->range.high);
+  }
+  report_set_take(scope, "evidence", text);
+  lumos_text_put(text, gain > 0 ? "\xE2\x88\x92" : "");
+  report_put_share(text, gain);
+  report_set_take(scope, "gain", text);
+  set_length(scope, "length", gain, most);
+  set_gain_range(opportunities, item->range, most, scope);
+}
+
 static void fill_action(const struct report_opportunities *opportunities, const struct report_opportunity *item,
                         int64_t most, struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  int64_t gain = report_opportunity_gain_share(opportunities, item->half);
   report_set_text(scope, "action", report_opportunity_action(opportunities, item));
   report_set_text(scope, "paint", report_paint_row(report_paint_of_opportunity(opportunities, item))->css);
   report_put_halving(opportunities, item, &text);
-  if (report_range_known(item->range)) {
-    lumos_text_put(&text, "; 90\xC2\xA0% range ");
-    report_put_time_range(&text, item->range.low, item->range.high);
+  fill_gain(opportunities, item, most, &text, scope);
+}
+
+/* What each change gains, all of them. */
+static void fill_changes(const struct report_opportunities *opportunities, int64_t most, struct report_scope *section) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *changes = opportunities->changes.count == 0 ? NULL : report_section_item(section, "changes");
+  for (size_t i = 0; i < opportunities->changes.count; i++) {
+    const struct report_opportunity *change = &opportunities->changes.items[i];
+    struct report_scope *scope = report_section_item(changes, "change");
+    report_set_text(scope, "action", report_improvement_action(opportunities, change));
+    report_set_text(scope, "paint", report_paint_row(report_paint_of_improvement(opportunities, change))->css);
+    report_put_improvement(opportunities, change, &text);
+    fill_gain(opportunities, change, most, &text, scope);
   }
-  report_set_take(scope, "evidence", &text);
-  lumos_text_put(&text, gain > 0 ? "\xE2\x88\x92" : "");
-  report_put_share(&text, report_opportunity_gain_share(opportunities, item->half));
-  report_set_take(scope, "gain", &text);
-  set_length(scope, "length", gain, most);
-  set_gain_range(opportunities, item->range, most, scope);
+}
+
+static int64_t longest_of(const struct report_opportunities *opportunities, struct report_range range, int64_t most) {
+  int64_t high = report_range_known(range) ? report_opportunity_gain_share(opportunities, range.low) : 0;
+  return high > most ? high : most;
+}
+
+/* The largest gain that a list shows, as a share of the step, and `most` if that is more. */
+static int64_t largest_gain(const struct report_opportunities *opportunities,
+                            const struct report_opportunity_list *list, size_t rows, int64_t most) {
+  for (size_t i = 0; i < list->count && i < rows; i++) {
+    int64_t gain = report_opportunity_gain_share(opportunities, list->items[i].half);
+    most = longest_of(opportunities, list->items[i].range, gain > most ? gain : most);
+  }
+  return most;
 }
 
 /* The diagnosis's own cure comes first, whatever its gain. */
@@ -280,11 +315,6 @@ static void put_help_finding(const struct page *page, struct lumos_text *out) {
   }
 }
 
-static int64_t longest_of(const struct report_opportunities *opportunities, struct report_range range, int64_t most) {
-  int64_t high = report_range_known(range) ? report_opportunity_gain_share(opportunities, range.low) : 0;
-  return high > most ? high : most;
-}
-
 /* The best few, each with what to do about it; the table has all. Nothing where nobody looked for opportunities. */
 static void fill_opportunities(const struct page *page, struct report_scope *root) {
   enum { MOST_ACTIONS = 5, LEAST_GAIN = 5000 /* millionths of the step, as below which nothing is asked */ };
@@ -299,6 +329,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   report_set_take(section, "opportunities_finding", &text);
   struct diagnosis_story story = report_story(page->content);
   report_section(section, "actions");
+  report_section(section, "changes");
   report_section_if(section, "has_table", opportunities->list.count > 0);
   if (!diagnosis_predicts(story.diagnosis)) { /* the table alone shows what the simulation says */
     diagnosis_put_confidence(&story, &text);
@@ -314,9 +345,8 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   int64_t half = best == NULL ? 0 : report_opportunity_gain_share(opportunities, best->half);
   int64_t most = cure.share > half ? cure.share : half;
   most = longest_of(opportunities, cure.range, most);
-  for (size_t i = 0; i < opportunities->list.count && i < MOST_ACTIONS; i++) {
-    most = longest_of(opportunities, opportunities->list.items[i].range, most);
-  }
+  most = largest_gain(opportunities, &opportunities->list, MOST_ACTIONS, most);
+  most = largest_gain(opportunities, &opportunities->changes, opportunities->changes.count, most);
   if (cure.share != LUMOS_ABSENT) {
     fill_cure(&story, &cure, most, report_section_item(section, "actions"));
   }
@@ -326,6 +356,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
       fill_action(opportunities, item, most, report_section_item(section, "actions"));
     }
   }
+  fill_changes(opportunities, most, section);
 }
 
 /* What takes longest to write, each half with texts of its own. */
@@ -628,6 +659,7 @@ static const struct {
     {TABLE_METRICS + METRICS_IDLE_OPS, "Idle time by op that the CPU is in"},
     {TABLE_METRICS + METRICS_IDLE_STREAMS, "Idle time by stream"},
     {TABLE_OPPORTUNITIES, "What would help, by kind of work"},
+    {TABLE_IMPROVEMENTS, "What would help, by change"},
     {TABLE_COLLECTIVES, "Communication by operation"},
     {TABLE_METRICS + METRICS_GROUPS, "Communication by group"},
     {TABLE_METRICS + METRICS_STRAGGLERS, "How late each rank arrives"},

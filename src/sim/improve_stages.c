@@ -1,0 +1,144 @@
+/* Stages of a pipeline with as much work: layers move from one to another, and with them kernels and the gaps between them,
+ * what threads do, the optimizer, and communication within the stage. On each stage all of it is scaled as its kernels
+ * have to be, so that they take what they take on the mean of all stages; passes and the optimizer apart. What threads
+ * take is no measure: each has slow stretches of its own.
+ */
+#include "sim/improving.h"
+
+#include "program/reach.h"
+#include "sim/engine.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { OF_PASSES, OF_OPTIMIZER, WORKS };
+
+struct stage { /* what kernels take on its ranks, in ns, mean of these; and what all work there is scaled by */
+  double work[WORKS], ranks, factor[WORKS];
+};
+
+/* LUMOS_NONE: it does not move with a layer. */
+static uint32_t work_of(const struct lumos_improving *improving, uint32_t t) {
+  const struct lumos_task *task = lumos_improving_task(improving, t);
+  bool passes = lumos_improving_backward(task) || task->phase == LUMOS_FORWARD;
+  bool moves = lumos_on_stream(improving->job, task) ? lumos_improving_computes(improving, t)
+                                                     : !lumos_call_waits(improving->job, task);
+  return !moves ? LUMOS_NONE : passes ? OF_PASSES : task->phase == LUMOS_OPTIMIZER_PHASE ? OF_OPTIMIZER : LUMOS_NONE;
+}
+
+/* Between a kernel and the one before it. */
+static int64_t gap_before(const struct lumos_improving *improving, uint32_t t) {
+  int64_t gap = lumos_timing_of(improving->job, t)->gap;
+  return gap == LUMOS_ABSENT || gap < 0 ? 0 : gap;
+}
+
+static uint32_t stage_of(const struct lumos_improving *improving, size_t rank, int32_t stages) {
+  const struct lumos_rank *of = &improving->job->ranks.items[rank];
+  return of->has_parallel && of->parallel.pp >= 0 && of->parallel.pp < stages ? (uint32_t)of->parallel.pp : LUMOS_NONE;
+}
+
+static uint32_t stage_of_task(const struct lumos_improving *improving, uint32_t t, int32_t stages) {
+  return stage_of(improving, lumos_rank_of(improving->job, lumos_improving_task(improving, t)), stages);
+}
+
+/* False: of some stage no rank is there. */
+static bool find_stages(const struct lumos_improving *improving, struct stage *stages, int32_t count) {
+  for (size_t r = 0; r < improving->job->ranks.count; r++) {
+    uint32_t stage = stage_of(improving, r, count);
+    if (stage != LUMOS_NONE) {
+      stages[stage].ranks++;
+    }
+  }
+  for (uint32_t t = 0; t < improving->job->tasks.count; t++) {
+    const struct lumos_task *task = lumos_improving_task(improving, t);
+    uint32_t work = work_of(improving, t), stage = stage_of_task(improving, t, count);
+    if (work != LUMOS_NONE && stage != LUMOS_NONE && lumos_on_stream(improving->job, task)) {
+      stages[stage].work[work] += (double)(task->dur + gap_before(improving, t)) / stages[stage].ranks;
+    }
+  }
+  bool all = true;
+  for (int32_t s = 0; s < count; s++) {
+    all = all && stages[s].ranks > 0 && stages[s].work[OF_PASSES] > 0;
+  }
+  return all;
+}
+
+static void find_factors(struct stage *stages, int32_t count) {
+  for (int work = 0; work < WORKS; work++) {
+    double sum = 0;
+    for (int32_t s = 0; s < count; s++) {
+      sum += stages[s].work[work];
+    }
+    for (int32_t s = 0; s < count; s++) {
+      stages[s].factor[work] = stages[s].work[work] > 0 ? sum / count / stages[s].work[work] : 1;
+    }
+  }
+}
+
+static int64_t part_of(int64_t time, double factor) { return llround((double)time * factor); }
+
+/* Of a kernel the gap before it stays in a variant: what it would shrink by, or grow, is taken from the kernel. */
+static void scale_tasks(struct lumos_improving *improving, const struct stage *stages, int32_t count) {
+  struct lumos_times *times = lumos_improve_times(improving);
+  for (uint32_t t = 0; t < improving->job->tasks.count; t++) {
+    uint32_t work = work_of(improving, t), stage = stage_of_task(improving, t, count);
+    if (work == LUMOS_NONE || stage == LUMOS_NONE) {
+      continue;
+    }
+    double factor = stages[stage].factor[work];
+    if (lumos_on_stream(improving->job, lumos_improving_task(improving, t))) {
+      int64_t gap = gap_before(improving, t), whole = part_of(times[t].dur + gap, factor);
+      times[t].dur = whole > gap ? whole - gap : 0;
+    } else {
+      times[t].dur = part_of(times[t].dur, factor);
+      times[t].lag = times[t].lag > 0 ? part_of(times[t].lag, factor) : times[t].lag;
+    }
+  }
+  improving->improved->variant.threads = improving->improved->variant.streams = true;
+}
+
+static void scale_transfers(struct lumos_improving *improving, const struct stage *stages, int32_t count) {
+  const struct lumos_job *job = improving->job;
+  int64_t *transfers = lumos_improve_transfers(improving);
+  struct lumos_reaches reaches = {0};
+  lumos_reaches_read(job, &reaches);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *of = &job->collectives.items[c];
+    uint32_t first = of->member_count == 0 ? LUMOS_NONE : job->members.items[of->member_first];
+    uint32_t stage = first == LUMOS_NONE ? LUMOS_NONE : stage_of_task(improving, first, count);
+    if (stage != LUMOS_NONE && transfers[c] != LUMOS_ABSENT && !lumos_crosses_stages(job, &reaches, of)) {
+      transfers[c] = part_of(transfers[c], stages[stage].factor[OF_PASSES]);
+    }
+  }
+  lumos_reaches_free(&reaches);
+}
+
+/* Layers are whole: some stage has up to half of one more than the mean. */
+static void doubt_layers(struct lumos_improving *improving, const struct stage *stages, int32_t count) {
+  int32_t layers = improving->job->models.count == 1 ? improving->job->models.items[0].layers : LUMOS_ABSENT_INT;
+  double work = 0;
+  for (int32_t s = 0; s < count; s++) {
+    work += stages[s].work[OF_PASSES];
+  }
+  if (layers > 0) {
+    double steps = lumos_improving_steps(improving) / (double)improving->job->ranks.count;
+    improving->improved->assumed.longer = LUMOS_ANYTHING * work / steps / layers / 2;
+  }
+}
+
+bool lumos_improve_stages(struct lumos_improving *improving) {
+  enum { MOST_STAGES = 1 << 16 };
+  int32_t count = lumos_pipeline_length(improving->job);
+  if (count < 2 || count > MOST_STAGES) {
+    return false;
+  }
+  struct stage *stages = lumos_allocate_zeroed((size_t)count, sizeof *stages);
+  bool known = find_stages(improving, stages, count);
+  if (known) {
+    find_factors(stages, count);
+    doubt_layers(improving, stages, count);
+    scale_tasks(improving, stages, count);
+    scale_transfers(improving, stages, count);
+  }
+  free(stages);
+  return known;
+}

@@ -1,0 +1,57 @@
+/* Changes that an engineer can make, each as a variant of a job (variant.h): what tasks and transfers then take. */
+#ifndef LUMOS_SIM_IMPROVEMENTS_H
+#define LUMOS_SIM_IMPROVEMENTS_H
+
+#include "sim/steps.h"
+#include "sim/variant.h"
+
+enum lumos_improvement {
+  LUMOS_IMPROVE_LAUNCHES,  /* each pass is a CUDA graph (captured.h) */
+  LUMOS_IMPROVE_KERNELS,   /* neighboring elementwise kernels and norms are one (fused.h) */
+  LUMOS_IMPROVE_NETWORK,   /* all links have twice the bandwidth, and their latency (cost/transfers.h) */
+  LUMOS_IMPROVE_STRAGGLER, /* slow ranks are as fast as like ones at the median (work.h) */
+  LUMOS_IMPROVE_GRADIENTS, /* gradients are reduced beside the backward pass, as far as they fit there */
+  LUMOS_IMPROVE_STAGES,    /* every stage of the pipeline has as much work as their mean */
+  LUMOS_IMPROVEMENTS
+};
+
+/* What the variant assumes, in ns of a rank's step, one standard deviation each. */
+struct lumos_assumed {
+  double longer;       /* by what the step may be longer, for what is assumed need not come true in full */
+  double of_gain;      /* the same as a share of what the change saves */
+  double either;       /* by what it may be longer or shorter */
+  double beside;       /* how much more of compute and communication overlaps */
+  bool launches_alone; /* kernels become one, but nothing says what they then need not move */
+};
+
+/* As scopes of metrics name it: "cuda_graphs". */
+const char *lumos_improvement_name(enum lumos_improvement improvement, const struct lumos_assumed *assumed);
+
+struct lumos_improved {
+  struct lumos_variant variant; /* its context is the whole, which therefore stays where it is */
+  struct lumos_times *times;    /* by task; NULL: their own */
+  int64_t *transfers;           /* by collective; NULL: their own */
+  struct lumos_assumed assumed;
+};
+
+/* What is asked for more than once. */
+struct lumos_improvements {
+  const struct lumos_job *job;
+  const struct lumos_steps_list *steps; /* of its ranks */
+  const struct lumos_times *medians;    /* as of lumos_like_rank_medians; may be NULL */
+  double overlapped, exposed;           /* compute with communication, and communication without, in ns of a step */
+  uint8_t *slow;                        /* by rank: is it named as a straggler? */
+};
+
+/* Of a job with the metrics of its run; all of it outlives what is read. */
+void lumos_improvements_open(struct lumos_improvements *improvements, const struct lumos_job *job,
+                             const struct lumos_steps_list *steps, const struct lumos_times *medians);
+void lumos_improvements_close(struct lumos_improvements *improvements);
+
+/* False: the job has nothing that the change is for. Free it in any case. Several may be made side by side.
+ * O(tasks + spans + shapes squared). */
+bool lumos_improve(struct lumos_improved *improved, const struct lumos_improvements *improvements,
+                   enum lumos_improvement improvement);
+void lumos_improved_free(struct lumos_improved *improved);
+
+#endif
