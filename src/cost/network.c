@@ -63,15 +63,68 @@ static bool read_member(const char *path, const cJSON *member, struct lumos_netw
          lumos_fail(error, "%s: node_size is not a whole number from 1 to %d", path, (int)MOST_GPUS);
 }
 
-bool lumos_network_read(const char *path, struct lumos_network *network, struct lumos_error *error) {
-  static const struct lumos_link absent = {-1, -1, -1, -1};
-  *network = (struct lumos_network){LUMOS_ABSENT_INT, absent, absent};
-  cJSON *document = lumos_object_read(
-      path, "a network", "{\"node_size\": 8, \"inter\": {\"bandwidth_gbps\": 50, \"latency_us\": 5}}", error);
+const struct lumos_network lumos_network_unknown = {LUMOS_ABSENT_INT, {-1, -1, -1, -1}, {-1, -1, -1, -1}};
+
+static bool read_members(const char *path, const cJSON *document, struct lumos_network *network,
+                         struct lumos_error *error) {
   bool good = document != NULL;
   for (const cJSON *member = good ? document->child : NULL; good && member != NULL; member = member->next) {
     good = read_member(path, member, network, error);
   }
+  return good;
+}
+
+bool lumos_network_read(const char *path, struct lumos_network *network, struct lumos_error *error) {
+  *network = lumos_network_unknown;
+  cJSON *document = lumos_object_read(
+      path, "a network", "{\"node_size\": 8, \"inter\": {\"bandwidth_gbps\": 50, \"latency_us\": 5}}", error);
+  bool good = read_members(path, document, network, error);
   cJSON_Delete(document);
   return good;
+}
+
+bool lumos_network_add(const char *text, struct lumos_network *network) {
+  struct lumos_error error = {0};
+  struct lumos_network read = *network;
+  cJSON *document = cJSON_Parse(text);
+  bool good = cJSON_IsObject(document) && read_members("", document, &read, &error);
+  *network = good ? read : *network;
+  cJSON_Delete(document);
+  return good;
+}
+
+/* "{"bandwidth_gbps": 50, "latency_us": 5}" */
+static void put_link(const char *name, const struct lumos_link *link, const char *before, struct lumos_text *out) {
+  const struct {
+    const char *name;
+    double value;
+    bool known;
+  } numbers[] = {{"bandwidth_gbps", link->bandwidth, link->bandwidth > 0},
+                 {"latency_us", link->latency, link->latency >= 0},
+                 {"p2p_bandwidth_gbps", link->p2p_bandwidth, link->p2p_bandwidth > 0},
+                 {"p2p_latency_us", link->p2p_latency, link->p2p_latency >= 0}};
+  bool any = false;
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (numbers[i].known) {
+      if (any) {
+        lumos_text_put(out, ", ");
+      } else {
+        lumos_text_format(out, "%s\"%s\": {", before, name);
+      }
+      lumos_text_format(out, "\"%s\": %.15g", numbers[i].name, numbers[i].value);
+      any = true;
+    }
+  }
+  lumos_text_put(out, any ? "}" : "");
+}
+
+void lumos_network_put(const struct lumos_network *network, struct lumos_text *out) {
+  size_t first = out->length + 1;
+  lumos_text_char(out, '{');
+  if (network->node_size != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, "\"node_size\": %d", (int)network->node_size);
+  }
+  put_link("intra", &network->intra, out->length > first ? ", " : "", out);
+  put_link("inter", &network->inter, out->length > first ? ", " : "", out);
+  lumos_text_char(out, '}');
 }

@@ -11,6 +11,7 @@
 #ifndef LUMOS_COST_NETWORK_H
 #define LUMOS_COST_NETWORK_H
 
+#include "base/text.h"
 #include <lumos/error.h>
 #include <stdint.h>
 
@@ -25,5 +26,12 @@ struct lumos_network {
 
 /* False where the file cannot be read or is no such object. */
 bool lumos_network_read(const char *path, struct lumos_network *network, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* A description as such an object, and one that is read from it: what `text` says overrides `network`. False where it is no
+ * such object. */
+void lumos_network_put(const struct lumos_network *network, struct lumos_text *out);
+bool lumos_network_add(const char *text, struct lumos_network *network);
+/* Nothing is described. */
+extern const struct lumos_network lumos_network_unknown;
 
 #endif

@@ -19,39 +19,51 @@ struct lumos_transfers {
 
 /* ---- Nodes ---- */
 
-/* The note in which a change of the network told it; NULL: none did. */
-static struct lumos_note *node_size_note(const struct lumos_job *job) {
+/* The note in which changes of the network described it; NULL: none did. */
+static struct lumos_note *network_note(const struct lumos_job *job) {
   for (size_t i = 0; i < job->notes.count; i++) {
-    struct lumos_note *note = &job->notes.items[i];
-    if (note->count > 0 && note->count <= INT32_MAX &&
-        strcmp(lumos_string(job->strings, note->code), LUMOS_NODE_SIZE_NOTE) == 0) {
-      return note;
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), LUMOS_NETWORK_NOTE) == 0) {
+      return &job->notes.items[i];
     }
   }
   return NULL;
 }
 
-void lumos_tell_node_size(struct lumos_job *job, int32_t size) {
-  struct lumos_note *told = node_size_note(job);
+/* As the note says; a stream may say anything. */
+static struct lumos_network told_network(const struct lumos_job *job) {
+  struct lumos_network network = lumos_network_unknown;
+  const struct lumos_note *note = network_note(job);
+  const char *text = note == NULL ? NULL : strchr(lumos_string(job->strings, note->text), '{');
+  if (text != NULL) {
+    (void)lumos_network_add(text, &network);
+  }
+  return network;
+}
+
+void lumos_tell_network(struct lumos_job *job, const struct lumos_network *network) {
+  struct lumos_note *note = network_note(job);
+  struct lumos_network told = told_network(job);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "nodes have %d GPUs each, as the description of the network says", (int)size);
+  lumos_network_put(network, &text);
   lumos_text_char(&text, '\0');
-  if (told == NULL) {
-    lumos_job_note(job, LUMOS_NODE_SIZE_NOTE, LUMOS_INFO, size, NULL, text.bytes, NULL);
+  (void)lumos_network_add(text.bytes, &told);
+  text.length = 0;
+  lumos_text_put(&text, "the network is taken to be as described: ");
+  lumos_network_put(&told, &text);
+  lumos_text_char(&text, '\0');
+  if (note == NULL) {
+    lumos_job_note(job, LUMOS_NETWORK_NOTE, LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
   } else {
-    told->count = size;
-    told->text = lumos_intern_text(job->strings, text.bytes);
+    note->text = lumos_intern_text(job->strings, text.bytes);
   }
   lumos_text_free(&text);
 }
 
 struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network) {
   enum { GPUS = 8 }; /* of a server. Chosen: most have as many */
-  const struct lumos_note *note = node_size_note(job);
-  int32_t told = network != NULL && network->node_size != LUMOS_ABSENT_INT ? network->node_size
-                 : note != NULL                                            ? (int32_t)note->count
-                                                                           : 0;
-  if (told > 0) {
+  int32_t told =
+      network != NULL && network->node_size != LUMOS_ABSENT_INT ? network->node_size : told_network(job).node_size;
+  if (told != LUMOS_ABSENT_INT) {
     return (struct lumos_nodes){told, false};
   }
   struct lumos_numbering hosts = {0}, seen = {0}; /* seen: ranks of hosts; those built like one rank are one */
@@ -261,6 +273,22 @@ static void gather_kernels(struct gathering *gathering) {
 
 /* ---- Links fitted to it ---- */
 
+static void join(const struct lumos_link *link, double *bandwidth, double *hop, double *pair, double *pair_latency) {
+  if (link->p2p_bandwidth > 0 || link->bandwidth > 0) {
+    *pair = link->p2p_bandwidth > 0 ? link->p2p_bandwidth : *pair * link->bandwidth / *bandwidth;
+  }
+  if (link->p2p_latency >= 0 || link->latency >= 0) {
+    *pair_latency = link->p2p_latency >= 0 ? link->p2p_latency : fmax(*pair_latency + link->latency - *hop, 0);
+  }
+  *bandwidth = link->bandwidth > 0 ? link->bandwidth : *bandwidth;
+  *hop = link->latency >= 0 ? link->latency : *hop;
+}
+
+static void describe(const struct lumos_network *network, struct lumos_links *links) {
+  join(&network->intra, &links->within, &links->hop_within, &links->pair_within, &links->pair_latency_within);
+  join(&network->inter, &links->between, &links->hop_between, &links->pair_between, &links->pair_latency_between);
+}
+
 struct fit {
   const struct lumos_transfers *transfers;
   bool pairs, between; /* which transfers show the two figures */
@@ -353,6 +381,8 @@ struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const s
   transfers->job = job;
   transfers->nodes = *nodes;
   transfers->links = transfers->sheet = lumos_links_of(device_of(job, hardware));
+  struct lumos_network told = told_network(job);
+  describe(&told, &transfers->links);
   transfers->group_of = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *transfers->group_of);
   for (uint32_t g = 0; g < job->groups.count; g++) {
     transfers->group_of[job->groups.items[g].id] = g + 1;
@@ -389,17 +419,6 @@ struct lumos_duration lumos_transfer_duration(const struct lumos_transfers *tran
 
 /* ---- Changes ---- */
 
-static void join(const struct lumos_link *link, double *bandwidth, double *hop, double *pair, double *pair_latency) {
-  if (link->p2p_bandwidth > 0 || link->bandwidth > 0) {
-    *pair = link->p2p_bandwidth > 0 ? link->p2p_bandwidth : *pair * link->bandwidth / *bandwidth;
-  }
-  if (link->p2p_latency >= 0 || link->latency >= 0) {
-    *pair_latency = link->p2p_latency >= 0 ? link->p2p_latency : fmax(*pair_latency + link->latency - *hop, 0);
-  }
-  *bandwidth = link->bandwidth > 0 ? link->bandwidth : *bandwidth;
-  *hop = link->latency >= 0 ? link->latency : *hop;
-}
-
 /* Another GPU's links are as much faster than those fitted as its data sheet says; the network between nodes stays. */
 static struct lumos_links changed_links(const struct lumos_transfers *transfers, const struct lumos_network *network,
                                         const struct lumos_device *device) {
@@ -412,8 +431,7 @@ static struct lumos_links changed_links(const struct lumos_transfers *transfers,
     links.pair_within *= to.pair_within / from.pair_within;
   }
   if (network != NULL) {
-    join(&network->intra, &links.within, &links.hop_within, &links.pair_within, &links.pair_latency_within);
-    join(&network->inter, &links.between, &links.hop_between, &links.pair_between, &links.pair_latency_between);
+    describe(network, &links);
   }
   return links;
 }

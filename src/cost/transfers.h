@@ -21,9 +21,9 @@ struct lumos_nodes {
 };
 /* By the network, else by a change of the network before, else as the ranks' hosts tell where they are several; else 8 to a node, or as many as are seen on one. */
 struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network);
-/* The node size that a change of the network gives goes with the job, as the count of this note. */
-#define LUMOS_NODE_SIZE_NOTE "transform.node_size"
-void lumos_tell_node_size(struct lumos_job *job, int32_t size);
+/* What changes of the network described goes with the job, as the text of this note: the last one for each member. */
+#define LUMOS_NETWORK_NOTE "transform.network"
+void lumos_tell_network(struct lumos_job *job, const struct lumos_network *network);
 /* On how many nodes these ranks (numbers) are: at least 1. O(count log count). */
 int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *ranks, uint32_t count);
 
@@ -45,7 +45,8 @@ int32_t lumos_transfer_nodes(const struct lumos_transfers *transfers, const stru
 int32_t lumos_transfer_nodes_of_kernel(const struct lumos_transfers *transfers, uint32_t task,
                                        const struct lumos_nodes *nodes);
 
-/* Fitted to the transfers of a job of stage graph or later; where it has none, to its shortest communication kernels. The
+/* Fitted to the transfers of a job of stage graph or later; where it has none, to its shortest communication kernels. Links
+ * that neither shows are as a change of the network described them, else as the data sheet has them. The
  * job must outlive it. O(members + shapes squared). */
 struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
                                             const struct lumos_nodes *nodes);

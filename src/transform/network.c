@@ -34,8 +34,6 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
   lumos_edit_commit(job);
   lumos_edit_record(job, "network", file);
   lumos_note_kept_communication(job, kept);
-  if (network.node_size != LUMOS_ABSENT_INT) {
-    lumos_tell_node_size(job, network.node_size);
-  }
+  lumos_tell_network(job, &network);
   return true;
 }

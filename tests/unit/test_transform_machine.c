@@ -69,18 +69,49 @@ static void a_model_adds_its_error_to_what_was_unsure_before(void **state) {
   lumos_job_free(job);
 }
 
-static void the_size_of_nodes_goes_with_the_job(void **state) {
+/* The links that fitting finds: rank 0 and 1 are on one node, so transfers show nothing of what lies between nodes. */
+static struct lumos_links links_of(const struct lumos_job *job) {
+  struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  struct lumos_transfers *transfers = lumos_transfers_fit(job, NULL, &nodes);
+  struct lumos_links links = *lumos_transfers_links(transfers);
+  lumos_transfers_free(transfers);
+  return links;
+}
+
+static void a_described_network_goes_with_the_job(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);
   assert_int_equal(lumos_nodes_of(job, NULL).size, 8);
-  const int32_t sizes[] = {1, 4, 1};
+  const double pair_latency = links_of(job).pair_latency_between;
+  const int32_t sizes[] = {4, 2, 4};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    struct lumos_network network = lumos_network_unknown;
     size_t notes = job->notes.count;
-    lumos_tell_node_size(job, sizes[i]);
+    network.node_size = sizes[i];
+    lumos_tell_network(job, &network);
     assert_int_equal(lumos_nodes_of(job, NULL).size, sizes[i]);
     assert_false(lumos_nodes_of(job, NULL).assumed);
     assert_int_equal(job->notes.count, notes + (i == 0));
   }
+  struct lumos_network network = lumos_network_unknown;
+  network.inter.bandwidth = 12.5;
+  network.inter.p2p_bandwidth = 7.25;
+  lumos_tell_network(job, &network);
+  network = lumos_network_unknown;
+  network.inter.latency = 0;
+  network.inter.p2p_bandwidth = 8;
+  lumos_tell_network(job, &network); /* of what it does not say, the bandwidth, the one before stays */
+  assert_int_equal(lumos_nodes_of(job, NULL).size, 4);
+  struct lumos_links links = links_of(job);
+  assert_true(links.between == 12.5 && links.hop_between == 0 && links.pair_between == 8);
+  assert_true(links.pair_latency_between <= pair_latency);
+  const struct lumos_note *note = &job->notes.items[job->notes.count - 1];
+  assert_non_null(strstr(lumos_string(job->strings, note->text),
+                         "{\"node_size\": 4, \"inter\": {\"bandwidth_gbps\": 12.5, \"latency_us\": 0, "
+                         "\"p2p_bandwidth_gbps\": 8}}"));
+  /* A stream may say anything. */
+  job->notes.items[job->notes.count - 1].text = lumos_intern_text(job->strings, "{\"node_size\": -3}");
+  assert_int_equal(lumos_nodes_of(job, NULL).size, 8);
   lumos_job_free(job);
 }
 
@@ -134,7 +165,7 @@ int main(void) {
       cmocka_unit_test(what_is_no_straggler_is_refused),
       cmocka_unit_test(jitter_is_of_kernels_and_adds_up_as_squares),
       cmocka_unit_test(a_model_adds_its_error_to_what_was_unsure_before),
-      cmocka_unit_test(the_size_of_nodes_goes_with_the_job),
+      cmocka_unit_test(a_described_network_goes_with_the_job),
       cmocka_unit_test(a_graph_is_launched_by_its_first_launch),
       cmocka_unit_test(the_profilers_error_is_of_what_is_the_hosts_own),
   };
