@@ -601,7 +601,16 @@ static bool weave(struct reducing *reducing, struct lumos_error *error) {
   return rebuild_weave_end(&reducing->weave, done ? error : &unused) && done;
 }
 
-static bool slow_down(const struct reducing *reducing, struct lumos_error *error) {
+/* Of how communication slows kernels down, what there is in the recording shows, whatever it is for. */
+static bool slow_down(const struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
+  struct lumos_contention contention;
+  uint8_t *recorded = lumos_allocate_zeroed(from->tasks.count + 1, 1);
+  for (size_t t = 0; t < from->tasks.count; t++) {
+    const struct lumos_task *task = &from->tasks.items[t];
+    recorded[t] = lumos_on_stream(from, task) && task->kind == LUMOS_COLLECTIVE;
+  }
+  lumos_contention_fit(&contention, from, recorded);
+  free(recorded);
   const struct lumos_job *job = reducing->job;
   uint8_t *communication = lumos_allocate_zeroed(job->tasks.count, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -609,7 +618,7 @@ static bool slow_down(const struct reducing *reducing, struct lumos_error *error
     communication[t] =
         lane->kind == LUMOS_STREAM && strtol(lumos_string(job->strings, lane->native), NULL, 10) == reducing->stream;
   }
-  bool done = rebuild_slow_down(reducing->job, communication, error);
+  bool done = rebuild_slow_down(reducing->job, communication, &contention, error);
   free(communication);
   return done;
 }
@@ -634,7 +643,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
     return false;
   }
   tell(reducing);
-  return !reducing->reduction.replicas || !reducing->reduction.overlaps || slow_down(reducing, error);
+  return !reducing->reduction.replicas || !reducing->reduction.overlaps || slow_down(reducing, from, error);
 }
 
 bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const struct lumos_rebuild *asked,

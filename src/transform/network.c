@@ -1,7 +1,9 @@
 /* --network: another network between the GPUs. Every transfer takes what it took, by the ratio of what NCCL's model gives for
- * both networks (cost/transfers.h); of what was described nothing else changes.
+ * both networks (cost/transfers.h); of what was described nothing else changes,
+ * but that kernels lose what runs beside them, or get it (contend.h).
  */
 #include "transform/network.h"
+#include "transform/contend.h"
 #include "transform/edit.h"
 #include "transform/estimates.h"
 
@@ -25,12 +27,15 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
   if (hardware == NULL) {
     return false;
   }
+  struct lumos_contend contend;
+  lumos_contend_begin(&contend, job);
   struct lumos_nodes before = lumos_nodes_of(job, NULL), after = lumos_nodes_of(job, &network);
   struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &before);
   int64_t kept = lumos_estimate_communication(job, transfers, &after, &network, NULL, "network.communication",
                                               "communication over another network");
   lumos_transfers_free(transfers);
   lumos_hardware_free(hardware);
+  lumos_contend_end(&contend, job);
   lumos_edit_commit(job);
   lumos_edit_record(job, "network", file);
   lumos_note_kept_communication(job, kept);

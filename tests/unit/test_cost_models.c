@@ -1,8 +1,10 @@
 /* Models of kernels against values worked out by hand, and what measured shapes say of others. */
 #include "cost/calibration.h"
+#include "cost/contention.h"
 #include "cost/moved.h"
 #include "cost/network.h"
 #include "cost/roofline.h"
+#include "job_text.h"
 #include "unit.h"
 
 #include <lumos/job.h>
@@ -166,8 +168,68 @@ static void networks_are_read(void **state) {
   }
 }
 
+/* Three kernels of three names run 100 alone, and four times beside communication that ends with them, 150: a third of that
+ * time is lost, and a kernel takes half as much more. */
+static struct lumos_job *contended(int names, const char *kind) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
+                                        "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+                                        "{'type':'lane','rank':0,'lane':'s8','kind':'stream','native':'8'}\n");
+  int at = 0, id = 0, beside[12], count = 0;
+  for (int name = 0; name < 3; name++) {
+    for (int i = 0; i < 7; i++, id++) {
+      int dur = i < 3 ? 100 : 150;
+      lumos_text_format(&text,
+                        "{'type':'task','id':'0:%d','rank':0,'lane':'s7','seq':%d,'kind':'%s','name':'k%d','start':%d,"
+                        "'dur':%d,'lag':0,'step':0}\n",
+                        id, id, kind, name % names, at, dur);
+      beside[count] = at;
+      count += i >= 3;
+      at += 200;
+    }
+  }
+  for (int i = 0; i < count; i++, id++) {
+    lumos_text_format(
+        &text,
+        "{'type':'task','id':'0:%d','rank':0,'lane':'s8','seq':%d,'kind':'collective','name':'c','start':%d,"
+        "'dur':150,'lag':0,'step':0}\n",
+        id, i, beside[i]);
+  }
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = job_from_text(text.bytes);
+  lumos_text_free(&text);
+  return job;
+}
+
+static struct lumos_contention fitted(struct lumos_job *job) {
+  struct lumos_contention contention;
+  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    communication[t] = job->tasks.items[t].kind == LUMOS_COLLECTIVE;
+  }
+  lumos_contention_fit(&contention, job, communication);
+  free(communication);
+  lumos_job_free(job);
+  return contention;
+}
+
+static void overlaps_show_what_communication_costs_kernels(void **state) {
+  (void)state;
+  struct lumos_contention contention = fitted(contended(3, "gemm"));
+  expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].share, 0.5);
+  expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].error, 0.5 / sqrt(3));
+  assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 12);
+  assert_int_equal(contention.losses[LUMOS_CONTENDED_OTHERS].evidence, 0); /* of these nothing is known */
+  expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.2);
+  contention = fitted(contended(3, "norm"));
+  expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.5);
+  contention = fitted(contended(2, "norm")); /* two kernels are chance */
+  assert_int_equal(contention.losses[LUMOS_CONTENDED_OTHERS].evidence, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(overlaps_show_what_communication_costs_kernels),
       cmocka_unit_test(names_tell_tiles),
       cmocka_unit_test(a_wave_more_takes_twice_as_long),
       cmocka_unit_test(what_is_long_and_narrow_is_bound_by_memory),

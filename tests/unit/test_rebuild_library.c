@@ -37,7 +37,9 @@ static void a_kernel_takes_longer_beside_communication(void **state) {
   struct lumos_job *job = two_streams();
   struct lumos_error error = {0};
   uint8_t *communication = communication_of(job);
-  if (!rebuild_slow_down(job, communication, &error)) {
+  struct lumos_contention contention;
+  lumos_contention_fit(&contention, job, communication); /* one kernel shows nothing */
+  if (!rebuild_slow_down(job, communication, &contention, &error)) {
     fail_msg("%s", error.text);
   }
   assert_int_equal(job->tasks.items[2].dur, 130);

@@ -1,0 +1,219 @@
+#include "cost/contention.h"
+
+#include "base/hash.h"
+#include "cost/moved.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- when kernels run beside communication ---- */
+
+struct stretch {
+  uint32_t rank;
+  int64_t start, end;
+};
+LUMOS_VECTOR_TYPE(stretches, struct stretch);
+
+static int by_start(const void *left, const void *right) {
+  const struct stretch *a = left, *b = right;
+  return a->rank != b->rank ? LUMOS_ORDER(a->rank, b->rank) : LUMOS_ORDER(a->start, b->start);
+}
+
+/* When communication is there, by rank and time. Members of one stream come one after the other, those of several are
+ * united. */
+static void find_stretches(struct stretches *stretches, const struct lumos_job *job, const struct lumos_run *runs,
+                           const uint8_t *communication) {
+  size_t kept = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (communication[t] && runs[t].start != LUMOS_ABSENT) {
+      struct stretch stretch = {lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur};
+      lumos_vector_push(stretches, stretch);
+    }
+  }
+  lumos_vector_sort(stretches, by_start);
+  for (size_t i = 0; i < stretches->count; i++) {
+    struct stretch *last = kept == 0 ? NULL : &stretches->items[kept - 1], next = stretches->items[i];
+    if (last != NULL && last->rank == next.rank && last->end >= next.start) {
+      last->end = next.end > last->end ? next.end : last->end;
+    } else {
+      stretches->items[kept++] = next;
+    }
+  }
+  stretches->count = kept;
+}
+
+/* The first stretch of a rank that ends behind an instant. */
+static size_t stretch_behind(const struct stretches *stretches, uint32_t rank, int64_t at) {
+  size_t low = 0, high = stretches->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct stretch *stretch = &stretches->items[middle];
+    if (stretch->rank < rank || (stretch->rank == rank && stretch->end <= at)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static int64_t time_beside(const struct stretches *stretches, uint32_t rank, int64_t start, int64_t end) {
+  int64_t sum = 0;
+  for (size_t i = stretch_behind(stretches, rank, start); i < stretches->count; i++) {
+    const struct stretch *stretch = &stretches->items[i];
+    if (stretch->rank != rank || stretch->start >= end) {
+      break;
+    }
+    int64_t from = stretch->start > start ? stretch->start : start, to = stretch->end < end ? stretch->end : end;
+    sum += to - from;
+  }
+  return sum;
+}
+
+static bool computes(const struct lumos_job *job, const struct lumos_task *task) {
+  return lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
+}
+
+int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication) {
+  int64_t *times = lumos_allocate_zeroed(job->tasks.count, sizeof *times);
+  struct stretches stretches = {0};
+  find_stretches(&stretches, job, runs, communication);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (computes(job, task) && runs[t].start != LUMOS_ABSENT) {
+      times[t] = time_beside(&stretches, lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur);
+    }
+  }
+  lumos_vector_free(&stretches);
+  return times;
+}
+
+struct lumos_run *lumos_measured_runs(const struct lumos_job *job) {
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs + 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    int64_t was = lumos_detail_of(job, task)->was;
+    runs[t] = (struct lumos_run){task->start, was == LUMOS_ABSENT ? task->dur : was};
+  }
+  return runs;
+}
+
+/* ---- what the trace shows ---- */
+
+struct sample { /* a kernel */
+  uint64_t key; /* of its name, shape and phase */
+  int64_t dur, beside;
+  uint8_t of; /* enum lumos_contended */
+};
+LUMOS_VECTOR_TYPE(samples, struct sample);
+
+/* Those that ran beside less come first. */
+static int by_key(const void *left, const void *right) {
+  const struct sample *a = left, *b = right;
+  return a->key != b->key         ? LUMOS_ORDER(a->key, b->key)
+         : a->beside != b->beside ? LUMOS_ORDER(a->beside, b->beside)
+                                  : LUMOS_ORDER(a->dur, b->dur);
+}
+
+static enum lumos_contended class_of(const struct lumos_task *task) {
+  bool product = task->kind == LUMOS_GEMM || task->kind == LUMOS_ATTENTION;
+  return product ? LUMOS_CONTENDED_PRODUCTS : LUMOS_CONTENDED_OTHERS;
+}
+
+static uint64_t key_of(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t span = lumos_shaped_op(job, task);
+  uint64_t key = lumos_hash_mix(lumos_hash_mix(1, task->name), task->phase);
+  return span == LUMOS_NONE
+             ? key
+             : lumos_hash_mix(lumos_hash_mix(key, job->spans.items[span].shapes), job->spans.items[span].name);
+}
+
+/* Kernels that ran beside other communication, too, show nothing of this one. */
+static void find_samples(struct samples *samples, const struct lumos_job *job, const uint8_t *communication) {
+  struct lumos_run *runs = lumos_measured_runs(job);
+  uint8_t *others = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    others[t] = lumos_on_stream(job, task) && lumos_is_communication(task->kind) && !communication[t];
+  }
+  int64_t *beside = lumos_times_beside(job, runs, communication),
+          *beside_others = lumos_times_beside(job, runs, others);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (computes(job, task) && runs[t].start != LUMOS_ABSENT && runs[t].dur > 0 && beside_others[t] == 0) {
+      struct sample sample = {key_of(job, task), runs[t].dur, beside[t], (uint8_t)class_of(task)};
+      lumos_vector_push(samples, sample);
+    }
+  }
+  free(beside);
+  free(beside_others);
+  free(others);
+  free(runs);
+  lumos_vector_sort(samples, by_key);
+}
+
+struct shown {         /* by kernels of one class, of all keys */
+  double lost, beside; /* ns: what they took longer, and how long they ran beside communication */
+  int64_t kernels, keys;
+};
+
+/* Of one key: those beside nothing, [first, alone), give what it takes; the others, [alone, end), what it loses. */
+static void add_key(const struct sample *samples, size_t first, size_t alone, size_t end, struct shown *shown) {
+  enum { LEAST_ALONE = 3, LEAST_PART = 4 }; /* a kernel of which less than a fourth is beside shows little. Chosen */
+  if (alone - first < LEAST_ALONE) {
+    return;
+  }
+  int64_t base = samples[first + (alone - first) / 2].dur; /* sorted by duration */
+  double lost = 0, beside = 0;
+  int64_t kernels = 0;
+  for (size_t i = alone; i < end; i++) {
+    if (samples[i].beside >= samples[i].dur / LEAST_PART) {
+      lost += (double)(samples[i].dur - base);
+      beside += (double)samples[i].beside;
+      kernels++;
+    }
+  }
+  shown->lost += lost;
+  shown->beside += beside;
+  shown->kernels += kernels;
+  shown->keys += kernels > 0;
+}
+
+/* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of it. */
+static void judge(const struct shown *shown, struct lumos_loss *loss) {
+  enum { LEAST_KEYS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
+  static const double MOST = 0.6;              /* of the time: more is something else */
+  if (shown->keys < LEAST_KEYS || shown->kernels < LEAST_KERNELS) {
+    return;
+  }
+  double part = fmin(fmax(shown->lost / shown->beside, 0), MOST);
+  loss->share = part / (1 - part);
+  loss->error = loss->share / sqrt((double)shown->keys);
+  loss->evidence = shown->kernels;
+}
+
+/* Matrix products were measured to take 13 to 27 % longer, all kernels 38 % on average (Echo, 2024). */
+static const struct lumos_loss elsewhere = {0.2, 0.1, 0};
+
+void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_job *job,
+                          const uint8_t *communication) {
+  struct samples samples = {0};
+  struct shown shown[LUMOS_CONTENDED] = {{0}};
+  find_samples(&samples, job, communication);
+  for (size_t first = 0, end = 0; first < samples.count; first = end) {
+    size_t alone = first;
+    for (end = first; end < samples.count && samples.items[end].key == samples.items[first].key; end++) {
+      alone += samples.items[end].beside == 0;
+    }
+    add_key(samples.items, first, alone, end, &shown[samples.items[first].of]);
+  }
+  for (int of = 0; of < LUMOS_CONTENDED; of++) {
+    contention->losses[of] = elsewhere;
+    judge(&shown[of], &contention->losses[of]);
+  }
+  lumos_vector_free(&samples);
+}
+
+const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task) {
+  return &contention->losses[class_of(task)];
+}
