@@ -575,16 +575,21 @@ static bool finish_text(struct scan *scan) {
 
 bool lumos_trace_scan(struct trace *trace, struct lumos_input *input, const char *name,
                       const struct trace_scan_options *options, struct lumos_error *error) {
-  struct scan scan = {.trace = trace, .name = name, .strict = options->strict, .error = error};
-  lumos_trace_reader_init(&scan.reader, trace, options->stacks);
-  lumos_trace_window_open(&scan.window, input, options->window != 0 ? options->window : TRACE_WINDOW_BYTES,
+  struct scan *scan = lumos_allocate_zeroed(1, sizeof *scan); /* too large for a small stack */
+  scan->trace = trace;
+  scan->name = name;
+  scan->strict = options->strict;
+  scan->error = error;
+  lumos_trace_reader_init(&scan->reader, trace, options->stacks);
+  lumos_trace_window_open(&scan->window, input, options->window != 0 ? options->window : TRACE_WINDOW_BYTES,
                           options->window_limit != 0 ? options->window_limit : TRACE_WINDOW_LIMIT);
-  scan.window.watcher = options->watcher;
-  scan.window.check = options->strict ? lumos_json_check_new() : NULL;
-  scan.window.source = options->source;
-  bool good = read_text(&scan) && (!scan.saw_events || finish_text(&scan));
-  lumos_trace_reader_clear(&scan.reader);
-  lumos_json_check_free(scan.window.check);
-  lumos_trace_window_close(&scan.window);
+  scan->window.watcher = options->watcher;
+  scan->window.check = options->strict ? lumos_json_check_new() : NULL;
+  scan->window.source = options->source;
+  bool good = read_text(scan) && (!scan->saw_events || finish_text(scan));
+  lumos_trace_reader_clear(&scan->reader);
+  lumos_json_check_free(scan->window.check);
+  lumos_trace_window_close(&scan->window);
+  free(scan);
   return good;
 }

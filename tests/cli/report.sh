@@ -114,5 +114,9 @@ expect 0 lumos-report --edited edited -o edited.html
 # Warnings of every stage are told once.
 expect 0 lumos-report cut.json.gz -s 'name~no such kernel=2' -o warned.html
 says 'end too early' 'no such kernel'
+# A stack of 64 kB is enough, but for the sanitizers.
+if ! grep -q __asan_init "$bin/lumos-report"; then
+  (ulimit -s 64 && lumos-report "${example[@]}" -o small.html) 2>message || fail "a stack of 64 kB: $(head -c 300 message)"
+fi
 proved "lumos-report gives the page of the pipe, to the byte, in the formats $formats, with every option; sets.sh: of every public trace"
 finish
