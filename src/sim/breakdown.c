@@ -118,6 +118,20 @@ static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *
   free(listed);
 }
 
+void lumos_breakdown_open(struct lumos_breakdown *breakdown, const struct lumos_job *job, size_t steps) {
+  lumos_coupling_make(&breakdown->coupling, job);
+  breakdown->kept = lumos_allocate(steps * sizeof *breakdown->kept);
+  breakdown->idle = lumos_allocate(steps * sizeof *breakdown->idle);
+  breakdown->unrecorded = lumos_unrecorded_open(job);
+}
+
+void lumos_breakdown_close(struct lumos_breakdown *breakdown) {
+  lumos_unrecorded_close(breakdown->unrecorded);
+  lumos_coupling_free(&breakdown->coupling);
+  free(breakdown->kept);
+  free(breakdown->idle);
+}
+
 void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *coupling,
                           const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
                           struct lumos_unrecorded *unrecorded) {

@@ -80,6 +80,16 @@ void lumos_write_timeline(struct lumos_job *job, const struct lumos_coupling *co
                           const struct lumos_timeline *timeline, int64_t *kept, struct lumos_idle *idle,
                           struct lumos_unrecorded *unrecorded);
 
+/* What timelines of a job are broken down with: room for the steps of one, or of several one after the other. */
+struct lumos_breakdown {
+  struct lumos_coupling coupling; /* an engine's follows the model, the breakdown does not */
+  int64_t *kept;
+  struct lumos_idle *idle;
+  struct lumos_unrecorded *unrecorded;
+};
+void lumos_breakdown_open(struct lumos_breakdown *breakdown, const struct lumos_job *job, size_t steps);
+void lumos_breakdown_close(struct lumos_breakdown *breakdown);
+
 /* What communication costs, by group and operation, and who waits for whom; on the simulated timeline also what the
  * collectives' records say of it. */
 void lumos_write_collectives(struct lumos_job *job, const struct lumos_timeline *timeline);

@@ -333,23 +333,17 @@ static void tell_source(struct ranges *ranges, const char *name, double share) {
 static size_t figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
                          const struct lumos_run *runs, struct lumos_job *shadow) {
   struct lumos_timeline timeline;
-  struct lumos_coupling coupling;
+  struct lumos_breakdown breakdown;
   *shadow = *ranges->job;
   memset(&shadow->metrics, 0, sizeof shadow->metrics);
   memset(&shadow->notes, 0, sizeof shadow->notes);
   lumos_timeline_make(&timeline, shadow, runs, stretches);
-  lumos_coupling_make(&coupling, shadow);
-  int64_t *kept = lumos_allocate(timeline.steps.count * sizeof *kept);
-  struct lumos_idle *idle = lumos_allocate(timeline.steps.count * sizeof *idle);
-  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(shadow);
-  lumos_write_timeline(shadow, &coupling, &timeline, kept, idle, unrecorded);
+  lumos_breakdown_open(&breakdown, shadow, timeline.steps.count);
+  lumos_write_timeline(shadow, &breakdown.coupling, &timeline, breakdown.kept, breakdown.idle, breakdown.unrecorded);
   size_t kinds = shadow->metrics.count;
   lumos_write_kinds(shadow, &timeline, stretches);
-  lumos_unrecorded_close(unrecorded);
-  lumos_coupling_free(&coupling);
+  lumos_breakdown_close(&breakdown);
   lumos_timeline_free(&timeline);
-  free(kept);
-  free(idle);
   lumos_vector_free(&shadow->notes);
   return kinds;
 }

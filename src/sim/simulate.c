@@ -116,30 +116,27 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   const struct lumos_stretches *stretches = runs->stretches;
   struct lumos_timeline simulated;
   lumos_timeline_make(&simulated, job, job->runs.items, stretches);
-  int64_t *kept = lumos_allocate(measured->steps.count * sizeof *kept);
-  int64_t *kept_simulated = lumos_allocate(simulated.steps.count * sizeof *kept_simulated);
-  struct lumos_idle *idle = lumos_allocate((measured->steps.count + simulated.steps.count) * sizeof *idle);
-  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(job);
-  struct lumos_coupling coupling; /* the engine's follows the model, the breakdown does not */
-  lumos_coupling_make(&coupling, job);
+  struct lumos_breakdown breakdown;
+  lumos_breakdown_open(&breakdown, job, measured->steps.count + simulated.steps.count);
+  const struct lumos_coupling *coupling = &breakdown.coupling;
+  int64_t *kept = breakdown.kept, *kept_simulated = kept + measured->steps.count;
+  struct lumos_idle *idle = breakdown.idle;
   bool ran = measured->steps.count > 0;
   if (ran) {
-    lumos_write_timeline(job, &coupling, measured, kept, idle, unrecorded);
+    lumos_write_timeline(job, coupling, measured, kept, idle, breakdown.unrecorded);
   }
   struct lumos_metric_span span = {.first = job->metrics.count};
-  lumos_write_timeline(job, &coupling, &simulated, kept_simulated, idle, unrecorded);
+  lumos_write_timeline(job, coupling, &simulated, kept_simulated, idle, breakdown.unrecorded);
   span.end = job->metrics.count;
   if (ran) {
     lumos_write_collectives(job, measured);
   }
   lumos_write_collectives(job, &simulated);
   if (ran) {
-    lumos_write_stragglers(job, &coupling, measured);
+    lumos_write_stragglers(job, coupling, measured);
   }
-  lumos_write_stragglers(job, &coupling, &simulated);
-  lumos_coupling_free(&coupling);
-  lumos_write_idle(job, job->bindings, &simulated, idle, lumos_unrecorded_found(unrecorded));
-  lumos_unrecorded_close(unrecorded);
+  lumos_write_stragglers(job, coupling, &simulated);
+  lumos_write_idle(job, job->bindings, &simulated, idle, lumos_unrecorded_found(breakdown.unrecorded));
   lumos_write_critical_path(job, job->bindings, &simulated, stretches);
   if (ran) {
     lumos_write_recording(job, measured);
@@ -160,9 +157,7 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   if (edited) {
     lumos_write_ranges(job, runs->engine, stretches, span);
   }
-  free(kept);
-  free(kept_simulated);
-  free(idle);
+  lumos_breakdown_close(&breakdown);
   lumos_timeline_free(&simulated);
   return check_metrics(job, error);
 }
@@ -170,21 +165,15 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
 void lumos_measure(struct lumos_job *job) {
   struct lumos_stretches stretches;
   struct lumos_timeline measured;
-  struct lumos_coupling coupling;
+  struct lumos_breakdown breakdown;
   lumos_find_stretches(job, &stretches);
   lumos_timeline_make(&measured, job, NULL, &stretches);
-  lumos_coupling_make(&coupling, job);
-  int64_t *kept = lumos_allocate(measured.steps.count * sizeof *kept);
-  struct lumos_idle *idle = lumos_allocate(measured.steps.count * sizeof *idle);
-  struct lumos_unrecorded *unrecorded = lumos_unrecorded_open(job);
-  lumos_write_timeline(job, &coupling, &measured, kept, idle, unrecorded);
-  lumos_unrecorded_close(unrecorded);
+  lumos_breakdown_open(&breakdown, job, measured.steps.count);
+  lumos_write_timeline(job, &breakdown.coupling, &measured, breakdown.kept, breakdown.idle, breakdown.unrecorded);
   lumos_write_collectives(job, &measured);
-  lumos_write_stragglers(job, &coupling, &measured);
+  lumos_write_stragglers(job, &breakdown.coupling, &measured);
   lumos_write_recording(job, &measured);
-  free(kept);
-  free(idle);
-  lumos_coupling_free(&coupling);
+  lumos_breakdown_close(&breakdown);
   lumos_timeline_free(&measured);
   lumos_vector_free(&stretches);
 }
