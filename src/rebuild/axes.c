@@ -1,5 +1,7 @@
 #include "rebuild/axes.h"
 
+#include <stdlib.h>
+
 unsigned rebuild_axes_of_role(uint8_t role) {
   return role == LUMOS_TENSOR     ? REBUILD_TENSOR
          : role == LUMOS_PIPELINE ? REBUILD_PIPELINE
@@ -50,6 +52,35 @@ unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint
     }
   }
   return axes | (known < count || count == 1 ? rebuild_axes_of_role(role) : 0U);
+}
+
+static const struct lumos_group *group_of(const struct lumos_job *job, lumos_string_id id) {
+  for (size_t g = 0; g < job->groups.count; g++) {
+    if (job->groups.items[g].id == id) {
+      return &job->groups.items[g];
+    }
+  }
+  return NULL;
+}
+
+/* Where members were not recorded, those of its group. */
+unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective) {
+  uint32_t count = collective->member_count;
+  const struct lumos_group *group =
+      !rebuild_is_pair(collective) && (int64_t)count < collective->size ? group_of(job, collective->group) : NULL;
+  unsigned axes = 0;
+  if (group != NULL && group->member_count > 0) {
+    axes = rebuild_axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
+  } else {
+    int32_t *ranks = lumos_allocate(count * sizeof *ranks);
+    for (uint32_t m = 0; m < count; m++) {
+      uint32_t task = job->members.items[collective->member_first + m];
+      ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].rank;
+    }
+    axes = rebuild_axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
+    free(ranks);
+  }
+  return axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U);
 }
 
 static bool is_at_end(const struct rebuild_plan *plan, const struct lumos_parallel *at) {

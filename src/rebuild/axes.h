@@ -12,6 +12,13 @@ enum rebuild_axis { REBUILD_TENSOR = 1, REBUILD_PIPELINE = 2, REBUILD_DATA = 4, 
 unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role);
 unsigned rebuild_axes_of_role(uint8_t role);
 
+/* Along which those do that take part in a recorded collective, and whether that is of the ends alone. */
+unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective);
+
+static inline bool rebuild_is_pair(const struct lumos_collective *collective) {
+  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
+}
+
 /* Among ranks that differ along such axes, is that the gradient of what the first and the last stage share? */
 static inline bool rebuild_shares_ends(unsigned axes, int64_t bytes) {
   enum { SCALARS = 65536 }; /* bytes; chosen: norms and losses, which all stages tell each other, are a few */

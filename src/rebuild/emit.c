@@ -10,6 +10,7 @@
 #include "rebuild/schedule.h"
 #include "rebuild/spans.h"
 #include <stdlib.h>
+#include <string.h>
 
 static const struct lumos_built_task no_task = {LUMOS_NONE};
 static const struct lumos_built_lane no_lane = {LUMOS_NONE};
@@ -115,14 +116,22 @@ static void move_comm(const struct emission *emission, uint32_t like, struct lum
   }
 }
 
+/* Gradients are cleared whole, also where every replica updates a part of the parameters. */
+static bool clears(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t span = task->call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task->call].span;
+  const char *op = span == LUMOS_NONE ? "" : lumos_string(job->strings, job->spans.items[span].name);
+  return task->kind == LUMOS_MEMSET || strcmp(op, "aten::zero_") == 0 || strcmp(op, "aten::fill_") == 0 ||
+         strcmp(op, "aten::_foreach_zero_") == 0;
+}
+
 static struct lumos_built_task build_task(const struct emission *emission, const struct rebuild_item *item,
                                           uint32_t like) {
   const struct lumos_job *from = emission->from;
   const struct lumos_task *task = &from->tasks.items[like];
   struct lumos_times own = lumos_own_times(from, like);
-  if (item->kernels != 0 && lumos_on_stream(from, task) && task->kind != LUMOS_COPY) {
-    own.dur = scaled(own.dur, item->kernels);
-  }
+  bool fixed = !lumos_on_stream(from, task) || task->kind == LUMOS_COPY;
+  int32_t scale = fixed ? 0 : clears(from, task) ? item->transfers : item->kernels;
+  own.dur = scale == 0 ? own.dur : scaled(own.dur, scale);
   if (item->slower != 0 && !lumos_is_communication(task->kind)) {
     own.dur += scaled(own.dur, item->slower);
     own.lag += own.lag > 0 ? scaled(own.lag, item->slower) : 0;

@@ -59,10 +59,6 @@ struct rebuild_joining {
 
 /* ---- recorded collectives ---- */
 
-static bool is_pair(const struct lumos_collective *collective) {
-  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
-}
-
 static uint32_t member_of(const struct lumos_job *job, const struct lumos_collective *collective, uint32_t m) {
   return job->members.items[collective->member_first + m];
 }
@@ -73,41 +69,14 @@ static uint32_t label_recorded(struct rebuild_joining *joining, struct lumos_num
   const struct lumos_job *job = joining->from;
   const char *op =
       lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[member_of(job, collective, 0)])->comm.op);
-  uint32_t head[] = {collective->member_count, collective->rule, is_pair(collective) && strcmp(op, "send") == 0};
+  uint32_t head[] = {collective->member_count, collective->rule,
+                     rebuild_is_pair(collective) && strcmp(op, "send") == 0};
   uint32_t label = rebuild_label(labels, head, sizeof head / sizeof *head);
   for (uint32_t m = 0; m < collective->member_count; m++) {
     uint32_t lane = job->tasks.items[member_of(job, collective, m)].lane;
     label = lumos_number_of(labels, lumos_key_pair(label, lane));
   }
   return label;
-}
-
-static const struct lumos_group *group_of(const struct lumos_job *job, lumos_string_id id) {
-  for (size_t g = 0; g < job->groups.count; g++) {
-    if (job->groups.items[g].id == id) {
-      return &job->groups.items[g];
-    }
-  }
-  return NULL;
-}
-
-/* Where members were not recorded, those of its group. */
-static uint8_t axes_of(const struct lumos_job *job, const struct lumos_collective *collective) {
-  uint32_t count = collective->member_count;
-  const struct lumos_group *group =
-      !is_pair(collective) && (int64_t)count < collective->size ? group_of(job, collective->group) : NULL;
-  unsigned axes = 0;
-  if (group != NULL && group->member_count > 0) {
-    axes = rebuild_axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
-  } else {
-    int32_t *ranks = lumos_allocate(count * sizeof *ranks);
-    for (uint32_t m = 0; m < count; m++) {
-      ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[member_of(job, collective, m)])].rank;
-    }
-    axes = rebuild_axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
-    free(ranks);
-  }
-  return (uint8_t)(axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U));
 }
 
 static void look_at_recorded(struct rebuild_joining *joining) {
@@ -117,7 +86,7 @@ static void look_at_recorded(struct rebuild_joining *joining) {
   joining->axes = lumos_allocate(job->collectives.count);
   for (size_t c = 0; c < job->collectives.count; c++) {
     joining->channel_of[c] = label_recorded(joining, &labels, &job->collectives.items[c]);
-    joining->axes[c] = axes_of(job, &job->collectives.items[c]);
+    joining->axes[c] = (uint8_t)rebuild_axes_of_collective(job, &job->collectives.items[c]);
   }
   lumos_numbering_free(&labels);
 }
@@ -231,7 +200,7 @@ bool rebuild_takes_part(const struct rebuild_joining *joining, const struct rebu
   bool alone = false;
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1] && !joining->plan->recorded; i++) {
     const struct lumos_collective *collective = &joining->from->collectives.items[joining->of[i]];
-    alone = alone || (!is_pair(collective) && size_of(joining, rank, joining->of[i]) < 2);
+    alone = alone || (!rebuild_is_pair(collective) && size_of(joining, rank, joining->of[i]) < 2);
   }
   return !alone;
 }
@@ -304,7 +273,7 @@ void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *ra
     uint32_t collective = joining->of[i];
     bool scales = (joining->axes[collective] & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0;
     struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank, task};
-    if (joining->plan->recorded || !is_pair(&joining->from->collectives.items[collective])) {
+    if (joining->plan->recorded || !rebuild_is_pair(&joining->from->collectives.items[collective])) {
       struct members *members = channel_for(joining, rank, collective, like);
       lumos_vector_push(&member_for(members, rank)->operations, operation);
     } else if (!between_stages) {
@@ -333,7 +302,7 @@ static void resize(struct rebuild_joining *joining, const struct lumos_collectiv
   struct lumos_transfer_shape was = lumos_transfer_shape_of(joining->transfers, like), now = was;
   now.nodes = lumos_nodes_spanned(&joining->nodes, ranks->items, (uint32_t)ranks->count);
   joining->spans_nodes = joining->spans_nodes || now.nodes > was.nodes;
-  now.size = is_pair(like) ? was.size : (int32_t)ranks->count;
+  now.size = rebuild_is_pair(like) ? was.size : (int32_t)ranks->count;
   if (scale != 0 && was.bytes != LUMOS_ABSENT) {
     now.bytes = (int64_t)((__int128)was.bytes * scale / LUMOS_WHOLE_SHARE);
     lumos_build_bytes(builder, now.bytes);

@@ -13,7 +13,8 @@ struct rebuild_item {
   uint8_t phase;                    /* of what is built: weights' gradients may be put off, or no longer */
   uint8_t exchange; /* what it sends and receives in its place: enum rebuild_transfer, added up; 0: nothing */
   int32_t kernels,
-      transfers;  /* how long kernels take, and what replicas tell each other, in millionths; 0: as recorded */
+      transfers;  /* how long kernels take, and how much replicas tell each other or clear, in millionths; 0: as
+                     recorded */
   int32_t slower; /* by how much longer all but communication takes, in millionths */
 };
 LUMOS_VECTOR_TYPE(rebuild_items, struct rebuild_item);

@@ -1,5 +1,6 @@
 #include "rebuild/recorded.h"
 
+#include "rebuild/axes.h"
 #include "rebuild/exchange.h"
 #include "rebuild/roles.h"
 #include <stdlib.h>
@@ -50,6 +51,16 @@ static void look_at_optimizer(struct rebuild_recorded *recorded) {
     bool updates = task->phase == LUMOS_OPTIMIZER_PHASE && (gathers || strcmp(op, "reduce_scatter") == 0);
     bool spreads = task->phase == LUMOS_FORWARD && gathers && rebuild_role_of(job, t) == LUMOS_DATA; /* FSDP */
     recorded->sharded = task->kind == LUMOS_COLLECTIVE && (updates || spreads);
+  }
+}
+
+/* What several stages sum is the gradient of the embedding, which is the head's, too. */
+static void look_at_ends(struct rebuild_recorded *recorded) {
+  const struct lumos_job *job = recorded->job;
+  for (size_t c = 0; c < job->collectives.count && recorded->shared_bytes == 0; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    bool ends = !rebuild_is_pair(collective) && (rebuild_axes_of_collective(job, collective) & REBUILD_ENDS) != 0;
+    recorded->shared_bytes = ends ? collective->bytes : 0;
   }
 }
 
@@ -271,6 +282,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   look_at_blocks(recorded);
   look_at_passes(recorded);
   look_at_optimizer(recorded);
+  look_at_ends(recorded);
   if (recorded->pipeline.micro_batches == 0 || recorded->layers <= 0) {
     return lumos_fail(error,
                       "nothing in the recording shows the passes and layers of a training step; record the names of "

@@ -15,9 +15,10 @@ struct rebuild_recorded {
   uint8_t *exchanges;               /* by block of that step: enum rebuild_transfer, added up; 0: none */
   struct rebuild_pipeline pipeline; /* schedule: 0 where the order of passes is that of none */
   int32_t replicas, layers;
-  bool apart;   /* gradients of weights have passes of their own */
-  bool parts;   /* they can be put off: every layer of a backward pass shows them */
-  bool sharded; /* every replica updates a part of the parameters, and gathers the others */
+  int64_t shared_bytes; /* of the gradient that the ends of the pipeline sum, for they share those weights; 0: none */
+  bool apart;           /* gradients of weights have passes of their own */
+  bool parts;           /* they can be put off: every layer of a backward pass shows them */
+  bool sharded;         /* every replica updates a part of the parameters, and gathers the others */
 };
 
 /* False, with what to record, where that does not show. O(blocks x passes). */

@@ -80,6 +80,30 @@ static bool add_steps(const struct replan *replan, struct rebuild_writer *writer
   return done;
 }
 
+/* The last stage has the loss: a single stage ends its steps as that does. */
+static uint32_t rank_behind(const struct replan *replan, uint32_t like, const struct lumos_parallel *place) {
+  int32_t stages = replan->recorded->pipeline.stages;
+  uint32_t last = replan->to.stages == 1 && stages > 1 ? rank_at(replan, stages - 1, place) : LUMOS_NONE;
+  return last == LUMOS_NONE || replan->recorded->passes[last].items.count == 0 ? like : last;
+}
+
+static bool scale_frame(const struct replan *replan, const struct rebuild_chunk *chunks, struct rebuild_frame *frame,
+                        struct lumos_error *error) {
+  const struct rebuild_recorded *recorded = replan->recorded;
+  const struct lumos_rebuild *to = &replan->to;
+  int64_t scale = find_scale(replan, chunks, frame->like);
+  bool shards = to->distributed_optimizer == 0 ? recorded->sharded : to->distributed_optimizer == LUMOS_SWITCH_ON;
+  int64_t kernels = scale * (recorded->sharded ? recorded->replicas : 1) / (shards ? to->replicas : 1);
+  if (scale >= INT32_MAX || kernels >= INT32_MAX) {
+    return lumos_fail(error,
+                      "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
+                      "record a model that is closer to it");
+  }
+  frame->kernels = kernels == LUMOS_WHOLE_SHARE ? 0 : kernels < 1 ? 1 : (int32_t)kernels;
+  frame->transfers = scale == LUMOS_WHOLE_SHARE ? 0 : (int32_t)scale;
+  return true;
+}
+
 /* `place`: of the recorded rank that it is like; `real`: its own. */
 static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, const struct lumos_parallel *place,
                      const struct lumos_parallel *real, int32_t represents, uint32_t turns, struct lumos_error *error) {
@@ -89,25 +113,18 @@ static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, 
   if (like == LUMOS_NONE || recorded->passes[like].items.count == 0) {
     return lumos_fail(error, "no rank of stage %d was recorded; record one of every stage at least", stage);
   }
-  const struct lumos_rebuild *to = &replan->to;
-  int64_t scale = find_scale(replan, chunks, like);
-  bool shards = to->distributed_optimizer == 0 ? recorded->sharded : to->distributed_optimizer == LUMOS_SWITCH_ON;
-  int64_t kernels = scale * (recorded->sharded ? recorded->replicas : 1) / (shards ? to->replicas : 1);
-  if (scale >= INT32_MAX || kernels >= INT32_MAX) {
-    return lumos_fail(error,
-                      "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
-                      "record a model that is closer to it");
-  }
   struct rebuild_rank rank = {.like = like, .represents = represents, .at = *real};
   rank.number = rebuild_number_at(&replan->plan->model.sizes, real->tp, real->pp, real->dp);
   struct rebuild_writer writer = {.recorded = recorded,
                                   .to = &replan->plan->pipeline,
                                   .chunks = chunks,
                                   .rank = &rank,
-                                  .kernels = kernels == 1000000 ? 0
-                                             : kernels < 1      ? 1
-                                                                : (int32_t)kernels,
-                                  .transfers = scale == 1000000 ? 0 : (int32_t)scale};
+                                  .before.like = like,
+                                  .same_layers = replan->to.layers == recorded->layers};
+  writer.behind.like = rank_behind(replan, like, place);
+  if (!scale_frame(replan, chunks, &writer.before, error) || !scale_frame(replan, chunks, &writer.behind, error)) {
+    return false;
+  }
   bool done = add_steps(replan, &writer, turns, real->pp, error);
   lumos_vector_push(&replan->plan->ranks, rank);
   return done;

@@ -3,6 +3,7 @@
 /* ---- which recorded pass is a pattern ---- */
 
 enum end { FIRST = 1, LAST = 2 }; /* of the model, added up */
+enum { NOTHING_LEFT = 1000 };     /* millionths of a sum: what its bytes are rounded to; chosen */
 
 static unsigned ends_of(const struct rebuild_pipeline *pipeline, int32_t stage, int32_t chunk) {
   return (stage == 0 && chunk == 0 ? FIRST : 0U) |
@@ -48,6 +49,23 @@ static int32_t place_like(int32_t number, int32_t wanted, int32_t count, int32_t
   return count > 2 ? 1 + (number - 1) % (count - 2) : otherwise;
 }
 
+/* How many of those before it are like the same one. */
+static uint32_t repeats_of(int32_t number, int32_t wanted, int32_t count, int32_t otherwise) {
+  bool last = number == wanted - 1;
+  if (number == 0 || (last && count > 1 && (count > 2 || otherwise == 0))) {
+    return 0;
+  }
+  return (uint32_t)(count > 2 ? (number - 1) / (count - 2) : otherwise == 0 ? number : number - 1);
+}
+
+/* What is written out of other recorded steps: were the same instance repeated, what it did by chance would add up instead of
+ * evening out. */
+static struct rebuild_writer turned(const struct rebuild_writer *writer, uint32_t turns) {
+  struct rebuild_writer other = *writer;
+  other.turns += turns;
+  return other;
+}
+
 /* Weights are converted in the first pass forward, gradients summed up over replicas in the last pass back. */
 static int32_t micro_batch_like(const struct rebuild_writer *writer, uint8_t phase, int32_t micro_batch) {
   int32_t recorded = writer->recorded->pipeline.micro_batches, last = recorded - 1, built = writer->to->micro_batches;
@@ -55,6 +73,11 @@ static int32_t micro_batch_like(const struct rebuild_writer *writer, uint8_t pha
     return phase == LUMOS_FORWARD ? 0 : last;
   }
   return place_like(micro_batch, built, recorded, phase == LUMOS_FORWARD ? last : 0);
+}
+
+static uint32_t micro_batch_repeats(const struct rebuild_writer *writer, uint8_t phase, int32_t micro_batch) {
+  int32_t recorded = writer->recorded->pipeline.micro_batches;
+  return repeats_of(micro_batch, writer->to->micro_batches, recorded, phase == LUMOS_FORWARD ? recorded - 1 : 0);
 }
 
 /* ---- passes ---- */
@@ -79,14 +102,26 @@ static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task
   return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
 }
 
-/* A sum over replicas, for which a pass is interrupted. */
-static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
-  bool sums = false;
+/* A sum over replicas, for which a pass is interrupted; LUMOS_NONE: the block is for something else. */
+static uint32_t find_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
   bool back = block->phase == LUMOS_BACKWARD || block->phase == LUMOS_WEIGHT;
   for (uint32_t i = 0; i < block->device_count && block->part == 0 && back; i++) {
-    sums = sums || is_for_replicas(blocks->job, &blocks->job->tasks.items[blocks->devices[block->device_first + i]]);
+    uint32_t task = blocks->devices[block->device_first + i];
+    if (is_for_replicas(blocks->job, &blocks->job->tasks.items[task])) {
+      return task;
+    }
   }
-  return sums;
+  return LUMOS_NONE;
+}
+
+/* How much of a sum is left without the gradient of weights that are summed elsewhere, in millionths. */
+static int32_t share_left(const struct rebuild_writer *writer, uint32_t sum) {
+  const struct lumos_job *job = writer->recorded->job;
+  int64_t bytes = sum == LUMOS_NONE ? 0 : lumos_detail_of(job, &job->tasks.items[sum])->comm.bytes;
+  if (writer->summed_elsewhere == 0 || bytes < writer->summed_elsewhere) {
+    return LUMOS_WHOLE_SHARE;
+  }
+  return (int32_t)((__int128)(bytes - writer->summed_elsewhere) * LUMOS_WHOLE_SHARE / bytes);
 }
 
 static bool copies_only(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
@@ -110,15 +145,20 @@ static uint8_t recorded_phase(const struct rebuild_writer *writer, uint8_t phase
   return phase == LUMOS_WEIGHT && !writer->recorded->apart ? LUMOS_BACKWARD : phase;
 }
 
-/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. */
+/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. A sum of which next
+ * to nothing is left is not done. */
 static void add_block(const struct rebuild_writer *writer, uint32_t b, const struct rebuild_slot *slot, int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
   const struct rebuild_block *block = &blocks->items.items[b];
   bool last = slot->micro_batch == writer->to->micro_batches - 1 || writer->recorded->pipeline.micro_batches > 1;
-  bool sums = sums_up(blocks, block);
+  uint32_t sum = find_sum(blocks, block);
+  bool sums = sum != LUMOS_NONE;
+  int32_t left = share_left(writer, sum);
   enum take take = take_for(writer, slot->phase);
-  if ((last || !sums) && (take == ALL || (take == WEIGHTS) == (block->weights || sums))) {
+  if ((last || !sums) && left > NOTHING_LEFT && (take == ALL || (take == WEIGHTS) == (block->weights || sums))) {
     add(writer, b, slot, block->layer != LUMOS_ABSENT_INT ? layer : LUMOS_ABSENT_INT);
+    struct rebuild_item *item = &writer->rank->items.items[writer->rank->items.count - 1];
+    item->kernels = item->transfers = left == LUMOS_WHOLE_SHARE ? 0 : left;
   }
 }
 
@@ -216,7 +256,8 @@ static const struct rebuild_pass *find_put_off(const struct rebuild_writer *writ
   return joins ? rebuild_pass_of(passes, LUMOS_WEIGHT, pass->micro_batch, pass->chunk) : NULL;
 }
 
-/* Of that rank, or for want of it of another one. */
+/* Of that rank, or for want of it of another one. On a single stage the head's weights are the embedding's, whose gradient is
+ * summed with that. */
 static void add_part(const struct rebuild_writer *writer, const struct rebuild_slot *slot, uint8_t part) {
   const struct rebuild_recorded *recorded = writer->recorded;
   uint32_t ranks = (uint32_t)recorded->job->ranks.count;
@@ -227,11 +268,26 @@ static void add_part(const struct rebuild_writer *writer, const struct rebuild_s
                                                       part == LUMOS_PART_HEAD ? recorded->pipeline.chunks - 1 : 0);
     const struct rebuild_piece *piece = nth_piece(of, pass, part, 0);
     if (piece != NULL) {
-      add_piece(writer, of, piece, nth_piece(of, find_put_off(writer, slot, of, pass), part, 0), slot,
-                LUMOS_ABSENT_INT);
+      struct rebuild_writer own = *writer;
+      bool tied = part == LUMOS_PART_HEAD && writer->to->stages == 1 && recorded->pipeline.stages > 1;
+      own.summed_elsewhere = tied ? recorded->shared_bytes : 0;
+      add_piece(&own, of, piece, nth_piece(of, find_put_off(writer, slot, of, pass), part, 0), slot, LUMOS_ABSENT_INT);
       return;
     }
   }
+}
+
+/* Which piece of its kind a layer of the model is in a pass; -1: the pass does not have it. */
+static int32_t find_layer(const struct rebuild_passes *passes, const struct rebuild_pass *pass, int32_t layer) {
+  int32_t nth = 0;
+  for (uint32_t p = 0; pass != NULL && p < pass->count; p++) {
+    const struct rebuild_piece *piece = &passes->pieces.items[pass->first + p];
+    if (piece->part == LUMOS_PART_LAYER && piece->layer == layer) {
+      return nth;
+    }
+    nth += piece->part == LUMOS_PART_LAYER;
+  }
+  return -1;
 }
 
 static void add_layers(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
@@ -242,7 +298,10 @@ static void add_layers(const struct rebuild_writer *writer, const struct rebuild
   for (int32_t i = 0; i < chunk->layers && count > 0; i++) {
     int32_t like = place_like(i, chunk->layers, count, count - 1);
     int32_t layer = chunk->first_layer + (slot->phase == LUMOS_FORWARD ? i : chunk->layers - 1 - i);
-    add_piece(writer, passes, nth_piece(passes, pass, LUMOS_PART_LAYER, like),
+    int32_t itself = writer->same_layers ? find_layer(passes, pass, layer) : -1;
+    like = itself >= 0 ? itself : like;
+    struct rebuild_writer own = turned(writer, itself >= 0 ? 0 : repeats_of(i, chunk->layers, count, count - 1));
+    add_piece(&own, passes, nth_piece(passes, pass, LUMOS_PART_LAYER, like),
               nth_piece(passes, put_off, LUMOS_PART_LAYER, like), slot, layer);
   }
 }
@@ -314,36 +373,36 @@ static bool add_transfer(const struct rebuild_writer *writer, const struct rebui
 
 /* ---- the frame ---- */
 
-/* What only comes before the first pass or behind the last is done by parameters, and there are other ones. */
-static void add_frame(const struct rebuild_writer *writer, const uint32_t *blocks, size_t count) {
+static void add_frame(const struct rebuild_writer *writer, const struct rebuild_frame *frame, const uint32_t *blocks,
+                      size_t count) {
   for (size_t i = 0; i < count; i++) {
     const struct rebuild_block *block = &writer->recorded->blocks->items.items[blocks[i]];
-    struct rebuild_item item = {.like = blocks[i],
-                                .turns = writer->turns,
-                                .step = writer->step,
-                                .micro_batch = block->micro_batch,
-                                .layer = block->layer,
-                                .phase = block->phase};
-    if (block->phase == LUMOS_OPTIMIZER_PHASE) {
-      item.kernels = writer->kernels;
-      item.transfers = writer->transfers;
-    }
-    rebuild_plan_add(writer->rank, item);
+    bool by_parameters = block->phase == LUMOS_OPTIMIZER_PHASE;
+    rebuild_plan_add(writer->rank, (struct rebuild_item){.like = blocks[i],
+                                                         .turns = writer->turns,
+                                                         .step = writer->step,
+                                                         .micro_batch = block->micro_batch,
+                                                         .layer = block->layer,
+                                                         .phase = block->phase,
+                                                         .kernels = by_parameters ? frame->kernels : 0,
+                                                         .transfers = by_parameters ? frame->transfers : 0});
   }
 }
 
 bool rebuild_step_write(const struct rebuild_writer *writer, const struct rebuild_slots *slots,
                         struct lumos_error *error) {
-  const struct rebuild_passes *passes = &writer->recorded->passes[writer->rank->like];
-  add_frame(writer, passes->before.items, passes->before.count);
+  const struct rebuild_passes *passes = writer->recorded->passes;
+  const struct rebuild_passes *before = &passes[writer->before.like], *behind = &passes[writer->behind.like];
+  add_frame(writer, &writer->before, before->before.items, before->before.count);
   for (size_t i = 0; i < slots->count; i++) {
     const struct rebuild_slot *slot = &slots->items[i];
     if (slot->transfers == 0) {
-      add_pass(writer, slot);
+      struct rebuild_writer own = turned(writer, micro_batch_repeats(writer, slot->phase, slot->micro_batch));
+      add_pass(&own, slot);
     } else if (!add_transfer(writer, slot, error)) {
       return false;
     }
   }
-  add_frame(writer, passes->behind.items, passes->behind.count);
+  add_frame(writer, &writer->behind, behind->behind.items, behind->behind.count);
   return true;
 }

@@ -10,6 +10,11 @@ struct rebuild_chunk { /* of layers */
   bool first, last; /* of the model */
 };
 
+struct rebuild_frame {        /* what a step begins and ends with */
+  uint32_t like;              /* a recorded rank */
+  int32_t kernels, transfers; /* of what is done by parameters, and there are other ones: as of items */
+};
+
 struct rebuild_writer {
   const struct rebuild_recorded *recorded;
   const struct rebuild_pipeline *to;
@@ -17,7 +22,9 @@ struct rebuild_writer {
   struct rebuild_rank *rank;
   int32_t step;
   uint32_t turns;
-  int32_t kernels, transfers; /* of what is done by parameters: as of items */
+  bool same_layers;                    /* the model has as many as were recorded */
+  struct rebuild_frame before, behind; /* passes */
+  int64_t summed_elsewhere;            /* bytes that are no part of what replicas sum here; 0: all are */
 };
 
 /* Append a step that goes by these slots: the frame of the recorded rank that it is like, passes, and what is sent and

@@ -70,6 +70,21 @@ for what in groups peers; do
   same expected "found.$what" "the $what of --pp 4 --dp 4 are not those of a true run: $(diff expected "found.$what" | head -n 5)"
 done
 
+# ---- one stage of several ----
+
+# The gradient of the weights that the ends of a pipeline share is summed once: what rank 0's replicas sum in its second step.
+sums() {
+  only task "$@" | awk "$field"'
+    field("rank") == 0 && field("step") == 3 && /"op":"all_reduce"/ { bytes = field("bytes"); if (bytes > 65536) sum += bytes; else few++ }
+    END { printf "%d MB, %d times some numbers\n", sum / 1e6, few }'
+}
+recorded --layers 4 --hidden 512 --seq 512 --pp 2 --dp 2 --micro-batches 2 --bucket-mb 10 --steps 2
+built --pp 1
+sums built >found
+recorded --layers 4 --hidden 512 --seq 512 --dp 2 --micro-batches 2 --bucket-mb 10 --steps 2
+sums graph >expected
+same expected found "a single stage does not sum what a true run does: $(cat found), not $(cat expected)"
+
 # ---- many replicas ----
 
 recorded --layers 2 --hidden 512 --seq 512 --dp 2 --micro-batches 2 --steps 2
