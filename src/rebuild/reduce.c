@@ -528,6 +528,14 @@ static void tell(const struct reducing *reducing) {
   lumos_job_note(reducing->job, "transform.assumed_reduction", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
                  "Record a job of two replicas to have them measured");
   lumos_text_free(&text);
+  if (!reduction->again) {
+    lumos_job_note(
+        reducing->job, "transform.replicas_alike", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+        "one replica was recorded, so how much GPUs and CPUs of replicas differ is not known; they are taken "
+        "to differ as its steps do. How long replicas wait for each other is uncertain, and so is how much "
+        "communication is exposed",
+        "Record a job of two replicas");
+  }
 }
 
 static void add_streams(struct reducing *reducing) {

@@ -16,6 +16,7 @@ short=(
   'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8" "--schedule zb-h1" "--schedule interleaved --vp 2"'
   'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4"'
 )
+# What a pipeline of two bound by their CPUs does in two steps is chance: the bubble is 21 to 30 % in true runs of six seeds. So more are recorded.
 long=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 2" "--layers 12" "--micro-batches 1" "--layers 8 --micro-batches 8"'
   'one GPU, host-bound|--layers 4 --hidden 512 --seq 512 --micro-batches 2|"--layers 8" "--layers 2" "--micro-batches 4"'
@@ -32,7 +33,8 @@ long=(
   'GPipe|--layers 8 --hidden 2048 --pp 4 --micro-batches 8 --schedule gpipe|"--pp 2" "--schedule 1f1b" "--micro-batches 16"'
   'one GPU, from nothing|--layers 4 --hidden 2048 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 8 --bucket-mb 100" "--dp 4 --bucket-mb 100 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on"'
   'one GPU, longer, from nothing|--layers 8 --hidden 2048 --micro-batches 8|"--pp 4" "--pp 2 --dp 2 --bucket-mb 50" "--dp 2 --bucket-mb 25" "--dp 16 --bucket-mb 100" "--dp 8 --bucket-mb 200 --distributed-optimizer on --overlap-gradients off"'
-  'one GPU, host-bound, from nothing|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4|"--pp 2" "--dp 4 --bucket-mb 25"'
+  'one GPU, host-bound, from nothing|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4 --steps 24|"--pp 2"'
+  'one GPU, host-bound, to replicas|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4|"--dp 4 --bucket-mb 25"'
   'tensor parallel, from nothing|--layers 4 --hidden 4096 --tp 2 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 4 --bucket-mb 25 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on" "--pp 2 --dp 2 --bucket-mb 100"'
   'data parallel, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4|"--bucket-mb 25" "--bucket-mb 400" "--overlap-gradients off" "--distributed-optimizer on" "--pp 2" "--pp 4" "--dp 1"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
@@ -95,9 +97,12 @@ predicted_shares() {
     }' sim
 }
 
-# compare_shares GROUP JOB CHANGE FOLDER: a line into the file `shares`: group, job, change, by how many points the worst part is off, the bubble.
+# compare_shares GROUP JOB CHANGE FOLDER NEW: a line into the file `shares`: group, job, change, by how many points the worst part is off, the bubble.
+# NEW: whether replicas are new. How long these wait for each other no recording of one shows: it counts as communication, beside computation or alone, and
+# would be computation alone or idle time. So computation is held as one, and so is what is neither that nor copies.
 compare_shares() {
-  { true_shares "$4" && echo && predicted_shares && echo; } | awk -v at="$1|$2|$3" '
+  { true_shares "$4" && echo && predicted_shares && echo; } | awk -v at="$1|$2|$3" -v new="$5" '
+    new == "yes" { $1 += $2; $2 = 0; $3 += $5; $5 = 0 }
     NR == 1 { split($0, was) }
     NR == 2 { for (i = 1; i <= 6; i++) { off[i] = $i - was[i]; off[i] = off[i] < 0 ? -off[i] : off[i] }
       for (i = 1; i <= 5; i++) worst = off[i] > worst ? off[i] : worst
@@ -111,7 +116,7 @@ network() {
 
 # cases JOB OPTIONS|CHANGES: a line a case: group, job, change, step without it, true, predicted, in ns
 cases() {
-  local job=$1 options="${2%%|*} $recording" changes=${2#*|} change group without=${2##*|\"}
+  local job=$1 options="$recording ${2%%|*}" changes=${2#*|} change group without=${2##*|\"}
   local -a list
   without=${without##*\"}
   rm -rf unchanged
@@ -121,7 +126,7 @@ cases() {
   eval "list=(${changes%"$without"})"
   lumos-transform --rebuild graph -o built 2>message || fail "$job: not built: $(head -c 300 message)"
   printf 'recorded|%s|as recorded|%s|%s|%s\n' "$job" "$(true_steps unchanged | steps)" "$(true_steps unchanged | steps)" "$(predicted_step <built)"
-  compare_shares recorded "$job" 'as recorded' unchanged
+  compare_shares recorded "$job" 'as recorded' unchanged no
   for change in "${list[@]}"; do
     group=${change%% *} group=${group#--}
     rm -rf changed
@@ -131,7 +136,7 @@ cases() {
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \
       "$({ lumos-transform $change $(network "$options") graph 2>message || fail "$job, $change: $(head -c 300 message)"; } | predicted_step)"
-    compare_shares "$group" "$job" "$change" changed
+    compare_shares "$group" "$job" "$change" changed "$([[ $options != *'--dp '* && $change = *'--dp '* ]] && echo yes || echo no)"
   done
 }
 
@@ -140,13 +145,11 @@ jobs=("${short[@]}")
 judge 8 configuration 'configurations' "$@"
 
 # Points of the step that the worst part of the breakdown, and the bubble, may be off: of the recorded configuration, and of others.
-# Not so good yet: what runs beside the gradients of weights that ZB-H1 puts off, where the recording put none off; gradients' reduction,
-# and the bubble, where the recording had neither replicas nor stages.
+# Not so good yet: what runs beside the gradients of weights that ZB-H1 puts off, where the recording put none off.
 awk -F'|' '
   { most = 2; bubble = 1.5 }
   $1 == "recorded" { most = 1; bubble = 1 }
   $2 !~ /zero bubble/ && $3 ~ /zb-h1/ { most = 5 }
-  $2 ~ /one GPU/ && $1 == "dp" { most = 4 }
   $4 > most || $5 > bubble' shares >off
 [[ " $* " != *' --table '* ]] || { printf '\n| job | configuration | breakdown off by, points | bubble |\n|---|---|---|---|\n' && awk -F'|' '{ printf "| %s | %s | %s | %s |\n", $2, $3, $4, $5 }' shares; }
 [[ " $* " == *' --without '* ]] || [ ! -s off ] || fail "where time goes is further off than it may be: $(head -5 off | tr '\n' ' ')"
