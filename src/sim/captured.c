@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ns. A silence this long is no part of launching: what the thread does then was not recorded, and nobody can capture it.
+ * Chosen, as of unexplained gaps (trust.c). */
+enum { LONG_SILENCE = 1000000 };
+
 struct pass {
   int32_t step, micro_batch;
   uint8_t phase;
@@ -53,6 +57,7 @@ static void capture_thread(struct capture *capture, const struct lumos_lane *thr
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
     bool launches = capture->launched[t] != LUMOS_NONE;
     bool ends = waits(capture->job, &capture->job->tasks.items[t]) ||
+                lumos_own_times(capture->job, t).lag > LONG_SILENCE ||
                 (launches && first != LUMOS_NONE && !same_pass(pass_of(capture, first), pass_of(capture, t)));
     if (ends && first != LUMOS_NONE) {
       capture_graph(capture, first, last);

@@ -5,7 +5,7 @@
 #include <lumos/job.h>
 
 /* A graph is what one thread launches in a row for one pass of one micro-batch in one step, forward, backward, optimizer
- * or other, as far as nothing in between makes the thread wait, which cannot be captured. Its first launch stays, as the
+ * or other, as far as nothing in between makes the thread wait, or silent for over 1 ms, which cannot be captured. Its first launch stays, as the
  * launch of the graph.
  *
  * By task: 1 where it stands behind a graph's first launch, up to its last: the thread did it when the graph was captured.

@@ -7,13 +7,15 @@
 
 #include "program/reach.h"
 #include "sim/engine.h"
+#include "sim/metrics.h"
 #include <math.h>
 #include <stdlib.h>
 
 enum { OF_PASSES, OF_OPTIMIZER, WORKS };
 
-struct stage { /* what kernels take on its ranks, in ns, mean of these; and what all work there is scaled by */
-  double work[WORKS], ranks, factor[WORKS];
+struct stage { /* what kernels take on its ranks, in ns, sum and mean of these; and what all work there is scaled by */
+  __int128 sum[WORKS], ranks;
+  double work[WORKS], factor[WORKS];
 };
 
 /* LUMOS_NONE: it does not move with a layer. */
@@ -45,19 +47,24 @@ static bool find_stages(const struct lumos_improving *improving, struct stage *s
   for (size_t r = 0; r < improving->job->ranks.count; r++) {
     uint32_t stage = stage_of(improving, r, count);
     if (stage != LUMOS_NONE) {
-      stages[stage].ranks++;
+      stages[stage].ranks += lumos_rank_weight(&improving->job->ranks.items[r]);
     }
   }
   for (uint32_t t = 0; t < improving->job->tasks.count; t++) {
     const struct lumos_task *task = lumos_improving_task(improving, t);
     uint32_t work = work_of(improving, t), stage = stage_of_task(improving, t, count);
     if (work != LUMOS_NONE && stage != LUMOS_NONE && lumos_on_stream(improving->job, task)) {
-      stages[stage].work[work] += (double)(task->dur + gap_before(improving, t)) / stages[stage].ranks;
+      const struct lumos_rank *rank = &improving->job->ranks.items[lumos_rank_of(improving->job, task)];
+      stages[stage].sum[work] =
+          lumos_weighted_sum(stages[stage].sum[work], task->dur + gap_before(improving, t), lumos_rank_weight(rank));
     }
   }
   bool all = true;
   for (int32_t s = 0; s < count; s++) {
-    all = all && stages[s].ranks > 0 && stages[s].work[OF_PASSES] > 0;
+    for (int work = 0; work < WORKS; work++) {
+      stages[s].work[work] = stages[s].ranks > 0 ? (double)stages[s].sum[work] / (double)stages[s].ranks : 0;
+    }
+    all = all && stages[s].work[OF_PASSES] > 0;
   }
   return all;
 }

@@ -337,25 +337,28 @@ static void write_trial(struct lumos_job *job, const struct search *search, cons
   }
 }
 
+/* Why a slow rank that is slow no more would gain less than it costs. Of a job that fills the memory it is not asked. */
+static void write_cured(const struct search *search, struct lumos_job *job, const struct trial *change) {
+  struct lumos_improved improved;
+  if (change->change != LUMOS_IMPROVE_STRAGGLER || change->steps == NULL || job->tasks.count > MANY_TASKS) {
+    return;
+  }
+  if (lumos_improve(&improved, &search->improvements, change->change)) {
+    struct lumos_stretches whole = search->ends;
+    whole.places = NULL;
+    lumos_write_cured_path(job, search->engine, &improved.variant, &whole);
+  }
+  lumos_improved_free(&improved);
+}
+
 /* What would save too little is left out, as of work. */
 static void write_changes(struct lumos_job *job, const struct search *search, struct trial *changes, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (!changes[i].useless && (changes[i].steps == NULL || matters(search, gain_of(search, &changes[i])))) {
+      write_cured(search, job, &changes[i]);
       write_trial(job, search, &changes[i]);
     }
     free(changes[i].steps);
-  }
-}
-
-/* Why late ranks that are late no more would gain less than they cost. Of a job that fills the memory it is not asked. */
-static void write_cured(const struct search *search, struct lumos_job *job, const struct trial *trial) {
-  if (trial->work.subject == LUMOS_WORK_STRAGGLERS && trial->steps != NULL && job->tasks.count <= MANY_TASKS) {
-    struct lumos_scaled_work scaled;
-    struct lumos_stretches whole = search->ends;
-    whole.places = NULL;
-    lumos_scaled_work_make(&scaled, search->job, &trial->work, trial->millionths, search->medians);
-    lumos_write_cured_path(job, search->engine, &scaled.variant, &whole);
-    lumos_scaled_work_free(&scaled);
   }
 }
 
@@ -392,7 +395,6 @@ static void search_all(struct search *search, struct lumos_job *job, const struc
     tell_nothing(job, held);
   }
   for (size_t i = 0; i < trials[0].count; i++) {
-    write_cured(search, job, &trials[0].items[i]);
     for (int f = 0; f < FACTORS; f++) {
       write_trial(job, search, &trials[f].items[i]);
       free(trials[f].items[i].steps);

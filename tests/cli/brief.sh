@@ -27,7 +27,7 @@ head -1 flat | grep -q '^## A step takes ' || fail "the first line is $(head -1 
 heading=$(head -1 flat | sed 's/^## //')
 [[ $verdict == "$heading"* ]] || fail "the heading is not the diagnosis: $heading"
 sed -n 's/^| \*\*/&/p' flat | grep -q "^| \*\*" || fail 'no figures'
-for wanted in '**Where the step went**: ' '| Halving | step |' '| Top kernels |'; do
+for wanted in '**Where the step went**: ' '| With | step |' '| Top kernels |'; do
   grep -qF -- "$wanted" flat || fail "the comment has no '$wanted'"
 done
 # The five kernels, with their shares, as JSON has them.

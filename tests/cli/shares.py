@@ -311,7 +311,7 @@ def finding(text):
         if 'instead of ' + time in text:
             before = step_of['measured']
             compare(text, said, (step_of['simulated'] - before) / before)
-        elif 'would take ' + time in text or re.search('would cut (?:a|the) step to ' + re.escape(time), text) or 'would take at least ' + time in text:
+        elif 'would take ' + time in text or 'cuts the step to ' + time in text or re.search('would cut (?:a|the) step to ' + re.escape(time), text) or 'would take at least ' + time in text:
             base = step if 'at least ' + time in text else step_of['simulated']
             compare(text, said, (base - nanoseconds(time)) / base, time_error(time) / base)
         else:

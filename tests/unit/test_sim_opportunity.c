@@ -195,7 +195,11 @@ static void what_limits_steps_without_late_ranks(void **state) {
   b->name = job->tasks.items[task_named(job, "A")].name;
   b->dur = 50;
   job->tasks.items[task_named(job, "launchC1")].dur = 100;
-  (void)with_opportunities(job);
+  struct lumos_error error = {0};
+  assert_true(lumos_simulate(job, &error));
+  lumos_metric_share(job, "straggler", (struct lumos_metric_place){LUMOS_METRIC_SIMULATED, 1, LUMOS_ABSENT_INT}, 48,
+                     152);
+  assert_true(lumos_find_opportunities(job, &error));
   size_t found = 0;
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];

@@ -143,6 +143,19 @@ static void a_graph_is_launched_by_its_first_launch(void **state) {
   lumos_job_free(job);
 }
 
+/* Before launch1 the thread is silent for 2 ms, which no graph holds: launch0 is alone, and launch1 and launch2 are one. */
+static void a_long_silence_is_in_no_graph(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = job_from_text(streams_job);
+  job->tasks.items[task_named(job, "launch1")].lag = 2000000;
+  assert_true(lumos_transform_launch(job, "graph", &error));
+  assert_int_equal(task(job, "launch1")->lag, 2000000);
+  assert_int_equal(task(job, "launch1")->dur, 10);
+  assert_int_equal(task(job, "launch2")->dur, 0);
+  lumos_job_free(job);
+}
+
 /* What a call is kept waiting for is not drawn out by an error of the profiler's time, so that it does not count. */
 static void the_profilers_error_is_of_what_is_the_hosts_own(void **state) {
   (void)state;
@@ -167,6 +180,7 @@ int main(void) {
       cmocka_unit_test(a_model_adds_its_error_to_what_was_unsure_before),
       cmocka_unit_test(a_described_network_goes_with_the_job),
       cmocka_unit_test(a_graph_is_launched_by_its_first_launch),
+      cmocka_unit_test(a_long_silence_is_in_no_graph),
       cmocka_unit_test(the_profilers_error_is_of_what_is_the_hosts_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,7 @@ static struct report_opportunity *find(struct report_opportunity_list *list, con
   if (list->count == MOST) {
     return NULL;
   }
-  lumos_vector_push(
-      list, ((struct report_opportunity){scope->kind, scope->group, LUMOS_ABSENT, LUMOS_ABSENT, {0, 0}, {0, 0}}));
+  lumos_vector_push(list, ((struct report_opportunity){scope->kind, scope->group, LUMOS_ABSENT, LUMOS_ABSENT, {0, 0}}));
   return &list->items[list->count - 1];
 }
 
@@ -50,7 +49,9 @@ static void add_metric(const struct report_facts *facts, const struct lumos_metr
   if (opportunity != NULL) {
     int64_t *sum = half ? &opportunity->half : &opportunity->free;
     *sum = report_sum(*sum, metric->value.units);
-    report_range_add(half ? &opportunity->range : &opportunity->free_range, metric);
+    if (half) {
+      report_range_add(&opportunity->range, metric);
+    }
   }
 }
 
@@ -75,7 +76,6 @@ static void take_means(struct report_opportunity_list *list, int64_t steps, stru
     item->half = item->half == LUMOS_ABSENT ? LUMOS_ABSENT : item->half / steps;
     item->range = report_range_mean(item->range, item->half == LUMOS_ABSENT ? 0 : steps);
     item->free = item->free == LUMOS_ABSENT ? LUMOS_ABSENT : item->free / steps;
-    item->free_range = report_range_mean(item->free_range, item->free == LUMOS_ABSENT ? 0 : steps);
   }
   lumos_vector_sort_by(list, by_gain, strings);
 }
@@ -154,9 +154,8 @@ static const struct subject subjects[] = {
      (enum report_paint)LUMOS_LAUNCH},
     {"communication", "all communication", NULL,
      "Overlap communication with computation: tune the bucket size and prefetch.", PAINT_COMMUNICATION},
-    {"stragglers", "late ranks", "what late ranks take longer than similar ranks",
-     "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a similar rank.",
-     PAINT_WAIT},
+    {"stragglers", "uneven ranks", "what ranks take longer than similar ones at the median",
+     "Even out ranks: the same work, GPU clocks and CPU cores for each.", PAINT_WAIT},
     {"gemm", "GEMM kernels", NULL,
      "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
      "micro-batches.",
@@ -576,15 +575,20 @@ enum report_paint report_paint_of_improvement(const struct report_opportunities 
   return improvement == NULL ? PAINT_WAIT : improvement->paint;
 }
 
-static void put_improvement_row(const struct report_opportunities *opportunities,
-                                const struct report_opportunity *change, struct report_table *table) {
+void report_put_improvement_name(const struct report_opportunities *opportunities,
+                                 const struct report_opportunity *change, struct lumos_text *out) {
   const struct improvement *improvement = improvement_of(opportunities, change);
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_put(&text, improvement == NULL ? "" : improvement->name);
+  lumos_text_put(out, improvement == NULL ? "" : improvement->name);
   if (improvement == NULL) {
-    report_put_cut(&text, lumos_string(opportunities->job->strings, change->kind),
+    report_put_cut(out, lumos_string(opportunities->job->strings, change->kind),
                    lumos_string_length(opportunities->job->strings, change->kind), 60);
   }
+}
+
+static void put_improvement_row(const struct report_opportunities *opportunities,
+                                const struct report_opportunity *change, struct report_table *table) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_improvement_name(opportunities, change, &text);
   report_table_copy(table, &text);
   lumos_text_free(&text);
   report_table_number(table, change->half);

@@ -179,8 +179,7 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   (void)set_tile(scope, "MFU", "mfu", &figure, &evidence);
 }
 
-/* The larger gain of the diagnosis's own cure and of the best kind of work; no tile where nobody looked for any. Under
- * poor confidence nothing is predicted. */
+/* No tile where nobody looked for any. Under poor confidence nothing is predicted. */
 static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
@@ -196,9 +195,10 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
       lumos_text_put(&evidence, "; similar steps differ by more");
     }
     if (gain.opportunity != NULL && gain.opportunity != diagnosis_cure(story).opportunity &&
-        story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE) { /* whose action the page's first lines lack */
-      lumos_text_put(&evidence, ". ");
-      lumos_text_put(&evidence, report_opportunity_action(story->opportunities, gain.opportunity));
+        (gain.is_change || story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE)) {
+      lumos_text_put(&evidence, ". "); /* its action, which the page's first lines lack */
+      lumos_text_put(&evidence, (gain.is_change ? report_improvement_action
+                                                : report_opportunity_action)(story->opportunities, gain.opportunity));
     }
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;

@@ -397,29 +397,36 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   }
 }
 
-/* What a cure is tried by: a kind of work that was simulated with half of its time, or without it; NULL: by what the
- * finding costs, at most. */
+/* What a cure is tried by: a change that was simulated, or else a kind of work with half of its time; both NULL: by what
+ * the finding costs, at most. */
 static const struct {
-  const char *condition; /* NULL: "with half of ..."; both NULL: no cure is tried */
-  const char *kind;
+  const char *condition; /* of the change, or of all that the finding costs; NULL: no cure is tried so */
+  const char *change, *kind;
 } cures[LUMOS_CAUSES] = {
-    [LUMOS_CAUSE_SLOW_CPU] = {"without that delay", "stragglers"},
-    [LUMOS_CAUSE_SLOW_GPU] = {"without that delay", "stragglers"},
-    [LUMOS_CAUSE_DATA_LOADER] = {"without that wait", NULL},
-    [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", NULL},
-    [LUMOS_CAUSE_IMBALANCE] = {"with equal stages", NULL},
-    [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", NULL},
-    [LUMOS_CAUSE_BUBBLE] = {"without that bubble", NULL},
-    [LUMOS_CAUSE_WAITING] = {"without that waiting", NULL},
-    [LUMOS_CAUSE_COMMUNICATION] = {NULL, "communication"},
-    [LUMOS_CAUSE_CPU_BOUND] = {NULL, "host"},
-    [LUMOS_CAUSE_COPIES] = {NULL, "copy"},
+    [LUMOS_CAUSE_SLOW_CPU] = {"without that delay", "no_straggler", NULL},
+    [LUMOS_CAUSE_SLOW_GPU] = {"without that delay", "no_straggler", NULL},
+    [LUMOS_CAUSE_DATA_LOADER] = {"without that wait", NULL, NULL},
+    [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", NULL, NULL},
+    [LUMOS_CAUSE_IMBALANCE] = {"with equal stages", "balanced_stages", NULL},
+    [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", NULL, NULL},
+    [LUMOS_CAUSE_BUBBLE] = {"without that bubble", NULL, NULL},
+    [LUMOS_CAUSE_WAITING] = {"without that waiting", NULL, NULL},
+    [LUMOS_CAUSE_COMMUNICATION] = {"with gradients reduced beside the backward pass", "overlapped_gradients",
+                                   "communication"},
+    [LUMOS_CAUSE_CPU_BOUND] = {"with CUDA graphs", "cuda_graphs", "host"},
+    [LUMOS_CAUSE_COPIES] = {NULL, NULL, "copy"},
 };
 
-static const struct report_opportunity *opportunity_named(const struct diagnosis_story *story, const char *kind) {
-  const struct report_opportunities *opportunities = story->opportunities;
-  for (size_t i = 0; i < opportunities->list.count; i++) {
-    const struct report_opportunity *one = &opportunities->list.items[i];
+/* Whose cost a change alone can tell what part would be saved of: what others wait for besides is not known. */
+static bool needs_change(enum lumos_cause cause) {
+  return cause == LUMOS_CAUSE_SLOW_CPU || cause == LUMOS_CAUSE_SLOW_GPU;
+}
+
+/* NULL: it is not on the list. */
+static const struct report_opportunity *named(const struct diagnosis_story *story,
+                                              const struct report_opportunity_list *list, const char *kind) {
+  for (size_t i = 0; kind != NULL && i < list->count; i++) {
+    const struct report_opportunity *one = &list->items[i];
     if (one->kind != LUMOS_NO_STRING && strcmp(lumos_string(story->job->strings, one->kind), kind) == 0) {
       return one;
     }
@@ -432,19 +439,19 @@ bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis) {
          diagnosis->findings[0].cause != LUMOS_CAUSE_NOT_RECORDED;
 }
 
-static const struct diagnosis_gain no_gain = {LUMOS_ABSENT, LUMOS_ABSENT,        {LUMOS_ABSENT, LUMOS_ABSENT},
-                                              false,        LUMOS_CAUSE_COMPUTE, NULL};
+static const struct diagnosis_gain no_gain = {
+    .time = LUMOS_ABSENT, .share = LUMOS_ABSENT, .range = {LUMOS_ABSENT, LUMOS_ABSENT}, .cause = LUMOS_CAUSE_COMPUTE};
 
+/* Of a change, or of half of a kind of work. */
 static struct diagnosis_gain simulated_gain(const struct diagnosis_story *story, const struct report_opportunity *one,
-                                            enum lumos_cause cause) {
-  bool whole = cures[cause].condition != NULL;
-  int64_t time = whole ? one->free : one->half;
-  struct diagnosis_gain gain = {.time = time,
-                                .share = report_opportunity_gain_share(story->opportunities, time),
-                                .range = whole ? one->free_range : one->range,
+                                            bool is_change, enum lumos_cause cause) {
+  struct diagnosis_gain gain = {.time = one->half,
+                                .share = report_opportunity_gain_share(story->opportunities, one->half),
+                                .range = one->range,
+                                .is_change = is_change,
                                 .cause = cause,
                                 .opportunity = one};
-  return report_opportunity_gain(story->opportunities, time) > 0 ? gain : no_gain;
+  return report_opportunity_gain(story->opportunities, one->half) > 0 ? gain : no_gain;
 }
 
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
@@ -452,9 +459,13 @@ struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
     return no_gain;
   }
   const struct lumos_finding *first = &story->diagnosis->findings[0];
+  const struct report_opportunity *change = named(story, &story->opportunities->changes, cures[first->cause].change);
+  if (change != NULL || needs_change(first->cause)) {
+    return change != NULL ? simulated_gain(story, change, true, first->cause) : no_gain;
+  }
   if (cures[first->cause].kind != NULL) {
-    const struct report_opportunity *one = opportunity_named(story, cures[first->cause].kind);
-    return one != NULL ? simulated_gain(story, one, first->cause) : no_gain;
+    const struct report_opportunity *one = named(story, &story->opportunities->list, cures[first->cause].kind);
+    return one != NULL ? simulated_gain(story, one, false, first->cause) : no_gain;
   }
   struct diagnosis_gain gain = no_gain;
   gain.time = story->diagnosis->step_time - first->time;
@@ -466,26 +477,35 @@ struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
 
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story) {
   const struct report_opportunity *best = report_best_opportunity(story->opportunities);
-  return best != NULL && diagnosis_predicts(story->diagnosis) ? simulated_gain(story, best, LUMOS_CAUSE_COMPUTE)
+  return best != NULL && diagnosis_predicts(story->diagnosis) ? simulated_gain(story, best, false, LUMOS_CAUSE_COMPUTE)
                                                               : no_gain;
 }
 
 struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story) {
-  struct diagnosis_gain cure = diagnosis_cure(story), work = diagnosis_best_work(story);
-  return work.share > cure.share ? work : cure;
+  const struct report_opportunity_list *changes = &story->opportunities->changes;
+  struct diagnosis_gain best = diagnosis_cure(story);
+  if (changes->count > 0 && diagnosis_predicts(story->diagnosis)) {
+    struct diagnosis_gain change = simulated_gain(story, &changes->items[0], true, LUMOS_CAUSE_COMPUTE);
+    best = change.share > best.share ? change : best;
+  }
+  return best.share == LUMOS_ABSENT ? diagnosis_best_work(story) : best;
 }
 
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                         struct lumos_text *out) {
   size_t start = out->length;
   int64_t step = gain->at_most ? story->diagnosis->step_time : story->opportunities->step;
-  if (cures[gain->cause].condition != NULL) {
+  bool whole = gain->is_change || gain->at_most, several = story->facts->job_all.steps > 1;
+  if (gain->is_change && gain->cause == LUMOS_CAUSE_COMPUTE) {
+    report_put_improvement(story->opportunities, gain->opportunity, out);
+    return;
+  }
+  if (whole) {
     lumos_text_put(out, cures[gain->cause].condition);
   } else {
     report_put_halving_of(story->opportunities, gain->opportunity, out);
   }
-  bool halves = cures[gain->cause].condition == NULL, several = story->facts->job_all.steps > 1;
-  lumos_text_put(out, halves ? (several ? " would cut a step to " : " would cut the step to ")
+  lumos_text_put(out, !whole ? (several ? " would cut a step to " : " would cut the step to ")
                              : (several ? " a step would take " : " it would take "));
   lumos_text_put(out, gain->at_most ? "at least " : "");
   report_put_time_beside(out, gain->time, step);
@@ -493,6 +513,13 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   report_put_share(out, gain->share);
   lumos_text_char(out, ')');
   out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
+}
+
+void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_text *out) {
+  if (report_range_known(gain->range)) {
+    lumos_text_put(out, "; 90\xC2\xA0% range ");
+    report_put_time_range(out, gain->range.low, gain->range.high);
+  }
 }
 
 /* "the CPUs of all ranks then limit the step (87.2 % of the critical path)": the largest of its places, where they were
@@ -527,18 +554,11 @@ static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) 
   lumos_text_put(out, " of the critical path)");
 }
 
-void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_text *out) {
-  if (report_range_known(gain->range)) {
-    lumos_text_put(out, "; 90\xC2\xA0% range ");
-    report_put_time_range(out, gain->range.low, gain->range.high);
-  }
-}
-
 void diagnosis_put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                         struct lumos_text *out) {
   enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
   const struct lumos_finding *first = &story->diagnosis->findings[0];
-  bool whole = cures[gain->cause].condition != NULL && !gain->at_most && first->cause == gain->cause;
+  bool whole = gain->is_change && needs_change(gain->cause);
   int64_t saved = whole ? report_opportunity_gain(story->opportunities, gain->time) : LUMOS_ABSENT;
   if (saved != LUMOS_ABSENT && saved < first->time / 100 * MOST) {
     lumos_text_put(out, "; less than the delay, because ");

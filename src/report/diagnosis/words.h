@@ -29,15 +29,17 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
 /* Nothing is, where the confidence is poor or most is lost outside the recording. */
 bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis);
 
-/* What the first finding's cure, or without one the best kind of work, would make of a step. */
+/* What a step would take after a change, and what is gained. */
 struct diagnosis_gain {
-  int64_t time, share;                          /* a step would take; shorter by, of the step: LUMOS_ABSENT: unknown */
-  struct report_range range;                    /* of time; unknown where it was not simulated */
-  bool at_most;                                 /* not simulated: all that the finding costs, and no more */
-  enum lumos_cause cause;                       /* whose cure it is; LUMOS_CAUSE_COMPUTE: of a kind of work, halved */
+  int64_t time, share;       /* a step would take; shorter by, of the step: LUMOS_ABSENT: unknown */
+  struct report_range range; /* of time; unknown where it was not simulated */
+  bool at_most;              /* not simulated: all that the finding costs, and no more */
+  bool is_change;            /* a change that was simulated; else half of a kind of work, or at_most */
+  enum lumos_cause cause;    /* whose cure it is; LUMOS_CAUSE_COMPUTE: nobody's */
   const struct report_opportunity *opportunity; /* that was simulated; NULL: none */
 };
-/* Of the first finding's cure alone, of the best kind of work, and of what gains more. */
+/* Of the first finding's cure alone, of the best kind of work, and of the cure or the change that gains most, or, where
+ * neither is known, of the best kind of work. */
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story);

@@ -60,28 +60,41 @@ static void fill_range(const struct report_content *content, struct report_scope
   }
 }
 
-/* Where confidence is poor nothing is predicted. */
-static void fill_actions(const struct report_content *content, struct report_scope *root) {
+/* The best of a list, so that there are ACTIONS rows at most. Returns how many there are. */
+static size_t fill_rows(const struct report_content *content, const struct report_opportunity_list *list, size_t rows,
+                        struct report_scope **section, struct report_scope *root) {
   const struct report_opportunities *opportunities = &content->opportunities;
-  struct report_scope *section = NULL;
-  report_section(root, "actions");
-  for (size_t i = 0; i < opportunities->list.count && i < ACTIONS; i++) {
-    const struct report_opportunity *opportunity = &opportunities->list.items[i];
-    if (content->diagnosis->confidence == LUMOS_POOR ||
-        report_opportunity_gain(opportunities, opportunity->half) <= 0) {
+  bool changes = list == &opportunities->changes;
+  for (size_t i = 0; i < list->count && rows < ACTIONS; i++) {
+    const struct report_opportunity *one = &list->items[i];
+    if (report_opportunity_gain(opportunities, one->half) <= 0) {
       break;
     }
     struct lumos_text text = LUMOS_TEXT_BUFFER;
-    section = section == NULL ? report_section_item(root, "actions") : section;
-    struct report_scope *row = report_section_item(section, "rows");
-    report_put_opportunity(opportunities, opportunity, &text);
+    *section = *section == NULL ? report_section_item(root, "actions") : *section;
+    struct report_scope *row = report_section_item(*section, "rows");
+    lumos_text_put(&text, changes ? "" : "half of ");
+    (changes ? report_put_improvement_name : report_put_opportunity)(opportunities, one, &text);
     report_set_take(row, "work", &text);
-    report_put_time(&text, opportunity->half);
+    report_put_time(&text, one->half);
     report_set_take(row, "time", &text);
     lumos_text_put(&text, "\xE2\x88\x92");
-    report_put_share(&text, report_opportunity_gain_share(opportunities, opportunity->half));
+    report_put_share(&text, report_opportunity_gain_share(opportunities, one->half));
     report_set_take(row, "gain", &text);
-    report_set_text(row, "action", report_opportunity_action(opportunities, opportunity));
+    report_set_text(row, "action",
+                    (changes ? report_improvement_action : report_opportunity_action)(opportunities, one));
+    rows++;
+  }
+  return rows;
+}
+
+/* Changes, then kinds of work. Where confidence is poor nothing is predicted. */
+static void fill_actions(const struct report_content *content, struct report_scope *root) {
+  struct report_scope *section = NULL;
+  report_section(root, "actions");
+  if (content->diagnosis->confidence != LUMOS_POOR) {
+    size_t rows = fill_rows(content, &content->opportunities.changes, 0, &section, root);
+    (void)fill_rows(content, &content->opportunities.list, rows, &section, root);
   }
 }
 

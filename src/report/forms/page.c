@@ -256,13 +256,16 @@ static void fill_action(const struct report_opportunities *opportunities, const 
   fill_gain(opportunities, item, most, &text, scope);
 }
 
-/* What each change gains, all of them. */
-static void fill_changes(const struct report_opportunities *opportunities, int64_t most, struct report_scope *section) {
+/* What each change gains, all of them but the cure. */
+static void fill_changes(const struct report_opportunities *opportunities, const struct report_opportunity *cure,
+                         int64_t most, struct report_scope *section) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_scope *changes = opportunities->changes.count == 0 ? NULL : report_section_item(section, "changes");
   for (size_t i = 0; i < opportunities->changes.count; i++) {
     const struct report_opportunity *change = &opportunities->changes.items[i];
-    struct report_scope *scope = report_section_item(changes, "change");
+    if (change == cure) {
+      continue; /* which stands above */
+    }
+    struct report_scope *scope = report_section_item(section, "actions");
     report_set_text(scope, "action", report_improvement_action(opportunities, change));
     report_set_text(scope, "paint", report_paint_row(report_paint_of_improvement(opportunities, change))->css);
     report_put_improvement(opportunities, change, &text);
@@ -329,7 +332,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   report_set_take(section, "opportunities_finding", &text);
   struct diagnosis_story story = report_story(page->content);
   report_section(section, "actions");
-  report_section(section, "changes");
+  report_section(section, "halves");
   report_section_if(section, "has_table", opportunities->list.count > 0);
   if (!diagnosis_predicts(story.diagnosis)) { /* the table alone shows what the simulation says */
     diagnosis_put_confidence(&story, &text);
@@ -350,13 +353,15 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   if (cure.share != LUMOS_ABSENT) {
     fill_cure(&story, &cure, most, report_section_item(section, "actions"));
   }
+  fill_changes(opportunities, cure.opportunity, most, section);
+  struct report_scope *halves = NULL;
   for (size_t i = 0; best != NULL && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
     const struct report_opportunity *item = &opportunities->list.items[i];
     if (item != cure.opportunity && report_opportunity_gain_share(opportunities, item->half) >= LEAST_GAIN) {
-      fill_action(opportunities, item, most, report_section_item(section, "actions"));
+      halves = halves == NULL ? report_section_item(section, "halves") : halves;
+      fill_action(opportunities, item, most, report_section_item(halves, "half"));
     }
   }
-  fill_changes(opportunities, most, section);
 }
 
 /* What takes longest to write, each half with texts of its own. */
