@@ -6,6 +6,37 @@ static int by_place(const void *left, const void *right) {
   return LUMOS_ORDER(*(const int32_t *)left, *(const int32_t *)right);
 }
 
+static bool has_stage(const struct lumos_job *job, int32_t replica, int32_t stage) {
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    struct lumos_parallel at = rebuild_coordinates(&job->ranks.items[r]);
+    if (at.dp == replica && at.pp == stage) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool has_all_stages(const struct lumos_job *job, int32_t replica) {
+  int32_t stages = job->models.count > 0 ? job->models.items[0].sizes.pp : 1, stage = 0;
+  while (stage < stages && has_stage(job, replica, stage)) {
+    stage++;
+  }
+  return stage >= stages;
+}
+
+/* A replica of which some stages were recorded shows only in part whom these send to: where others were recorded as a whole
+ * it is left out. */
+static void drop_incomplete(struct rebuild_fold *fold, const struct lumos_job *job) {
+  size_t kept = 0;
+  for (size_t i = 0; i < fold->shown.count; i++) {
+    if (has_all_stages(job, fold->shown.items[i])) {
+      fold->shown.items[kept++] = fold->shown.items[i];
+    }
+  }
+  fold->left_out = kept > 0 ? (int32_t)(fold->shown.count - kept) : 0;
+  fold->shown.count = kept > 0 ? kept : fold->shown.count;
+}
+
 static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size_t times, int32_t all) {
   struct rebuild_fold fold = {.all = all};
   size_t kept = 0;
@@ -20,6 +51,10 @@ static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size
     }
   }
   fold.shown.count = kept;
+  if (replicas) {
+    drop_incomplete(&fold, job);
+    kept = fold.shown.count;
+  }
   fold.built = kept * times < (size_t)all ? (int32_t)(kept * times) : all;
   return fold;
 }

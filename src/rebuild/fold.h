@@ -6,6 +6,7 @@
 
 struct rebuild_fold {          /* along an axis of the cluster */
   LUMOS_VECTOR(int32_t) shown; /* places of which a rank was recorded, ascending */
+  int32_t left_out;            /* recorded replicas that are not among them, for some stages of them were not */
   int32_t built, all;          /* ranks: those at the first places are built */
 };
 

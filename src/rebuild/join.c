@@ -371,8 +371,10 @@ static int by_kernels(const void *left, const void *right) {
 
 static bool link_way(const struct way *way, struct links *links, struct lumos_error *error) {
   if (way->sent.count != way->received.count) {
-    return lumos_fail(error, "a stage would send %zu times to a neighbor that receives %zu times", way->sent.count,
-                      way->received.count);
+    return lumos_fail(error,
+                      "a stage would send %zu times to a neighbor that receives %zu times; record a rank of every "
+                      "pipeline stage of one replica",
+                      way->sent.count, way->received.count);
   }
   for (size_t i = 0; i < way->sent.count; i++) {
     struct operation from = way->sent.items[i], to = way->received.items[i];

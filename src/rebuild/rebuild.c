@@ -4,6 +4,7 @@
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
+#include "rebuild/fold.h"
 #include "rebuild/kept.h"
 #include "rebuild/learn.h"
 #include "rebuild/legal.h"
@@ -265,6 +266,17 @@ static void put_folded(struct lumos_job *job) {
   lumos_text_free(&text);
 }
 
+static void tell_left_out(struct lumos_job *job, const struct lumos_job *from, const struct lumos_rebuild *asked) {
+  struct rebuild_fold fold = rebuild_fold_replicas(from, 1, 1);
+  lumos_vector_free(&fold.shown);
+  if (fold.left_out > 0 && !is_as_recorded(asked)) {
+    lumos_job_note(job, "transform.left_out", LUMOS_INFO, fold.left_out, NULL,
+                   "replicas of which some pipeline stages were not recorded are left out: the job is built from the "
+                   "others",
+                   "add the traces of their other stages");
+  }
+}
+
 static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   return asked->stages > 1 && (job->models.count == 0 || job->models.items[0].sizes.pp <= 1);
 }
@@ -321,6 +333,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     put_note(both.built, &census, both.deviation, lumos_job_edited(job));
     tell_learned(both.built, asked, &templates);
     tell_kept(both.built, job);
+    tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
     put_folded(both.built);
   }

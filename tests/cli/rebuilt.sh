@@ -64,6 +64,12 @@ awk 'FILENAME == "communicators" { id[$1] = $2; next }
   { for (i = 2; i <= NF; i++) if (id[$i] == "" || id[$i] != id[$2]) bad++ }
   { if (seen[id[$2]]++) bad++ }
   END { exit bad > 0 || NR < 10 }' communicators members || fail 'communicators of operations are not distinct'
+# Of the second replica only the first stage: what is built of the first one alone is near to what is built of both.
+all=$(predicted_step <built)
+{ lumos-parse emulated/rank[0-2].json | lumos-graph | lumos-transform --pp 4 --dp 4 -o part; } 2>message || fail "not built of a replica and a part: $(head -c 300 message)"
+grep -qF '"code":"transform.left_out"' part || fail 'nothing says that a replica was left out'
+part=$(predicted_step <part)
+awk -v all="${all%%|*}" -v part="${part%%|*}" 'BEGIN { off = part / all - 1; exit off > 0.02 || off < -0.02 }' || fail "of a replica and a part ${part%%|*} ns are predicted, of both ${all%%|*}"
 recorded --layers 4 --hidden 1024 --pp 4 --dp 4 --micro-batches 4
 for what in groups peers; do
   $what graph >expected
