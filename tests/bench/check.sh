@@ -8,7 +8,7 @@ jq -es '
   def scales($of; $wanted): (map(.scale) | unique)
     | if . != $wanted then error("scales \(.) of \($of)") else . end;
   ["memchr", "tokenizer", "inflate_gzip", "parse", "parse_gzip"] as $reading
-  | ["stream_copy", "stream_tokenizer", "stream_write", "stream_read", "walk", "graph", "engine", "sim", "render_html", "render_png",
+  | ["stream_copy", "stream_tokenizer", "stream_write", "stream_read", "walk", "graph", "engine", "sim", "rebuild", "render_html", "render_png",
       "render_pdf", "in_process", "pipe"] as $behind
   | map(select(.input == "emulated")) as $job | map(select(.input == "16 emulated ranks")) as $ranks
   | map(select(.input == "emulated repeated")) as $long

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include <fcntl.h>
 #include <lumos/graph.h>
+#include <lumos/rebuild.h>
 #include <lumos/report.h>
 #include <lumos/sim.h>
 #include <lumos/stream.h>
@@ -253,6 +254,12 @@ static bool run_engine(struct bench_work *work) {
 
 static bool run_simulate(struct bench_work *work) { return lumos_simulate(work->job, &work->error); }
 
+/* The recorded configuration, written anew out of its blocks. */
+static bool run_rebuild(struct bench_work *work) {
+  const struct lumos_rebuild asked = {.layers = 0};
+  return lumos_rebuild(work->job, &asked, &work->error);
+}
+
 static bool run_render(struct bench_work *work, enum lumos_report_format format) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   const struct lumos_report_options options = {.format = format};
@@ -324,6 +331,7 @@ const struct bench_stage bench_stages[] = {
     {"graph", NULL, {"walk"}, BENCH_BEHIND, true, false, read_parsed, run_graph},
     {"engine", NULL, {"walk"}, BENCH_BEHIND, true, false, read_graph, run_engine},
     {"sim", NULL, {"walk"}, BENCH_BEHIND, true, false, read_graph, run_simulate},
+    {"rebuild", NULL, {"walk"}, BENCH_BEHIND, true, false, read_graph, run_rebuild},
     {"render_html", NULL, {NULL}, BENCH_BEHIND, true, false, read_simulated, run_render_html},
     {"render_png", NULL, {NULL}, BENCH_BEHIND, true, false, read_simulated, run_render_png},
     {"render_pdf", NULL, {NULL}, BENCH_BEHIND, true, false, read_simulated, run_render_pdf},
