@@ -50,8 +50,9 @@ struct lumos_finding {
   int64_t split_saves;                 /* about what that saves of a step */
   uint32_t group;                      /* index in job->groups; LUMOS_NONE */
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
-  bool before_op;                      /* the time is spent outside of any op, before that one */
-  int64_t op_time; /* ns of a step spent in op or part (of a late rank: more than on like ranks); LUMOS_ABSENT */
+  bool with_waiting; /* of LUMOS_CAUSE_CPU_BOUND: waiting for other ranks, which wait for their CPUs, is in it */
+  bool before_op;    /* the time is spent outside of any op, before that one */
+  int64_t op_time;   /* ns of a step spent in op or part (of a late rank: more than on like ranks); LUMOS_ABSENT */
 };
 
 enum lumos_confidence { LUMOS_CONFIDENCE_UNKNOWN, LUMOS_POOR, LUMOS_FAIR, LUMOS_GOOD };

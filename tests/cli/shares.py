@@ -291,6 +291,8 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),
     (r'No launch was recorded for (?P<said>%s) of the GPU tasks' % SHARE,
      lambda text, match: compare(text, match['said'], 1 - document['trust']['launched_share'])),
+    (r'^(?:GPUs compute|The GPU computes) for (?P<said>%s) of the step$' % SHARE,
+     lambda text, match: compare(text, match['said'], of_job('exposed_compute', spoken) + of_job('overlapped', spoken))),
     (r'^A simulated step takes .*?, (?P<said>%s) (?:more|less) than measured' % SHARE, replay),
     (r'^(?P<count>[\d,]+)\s(?P<noun>names?|ops?) makes? up (?P<said>%s) of the (?P<of>GPU|CPU) time(?:; for (?P<unknown>%s) of it no op was recorded)?$'
      % (SHARE, SHARE), made_up),

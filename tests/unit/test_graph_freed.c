@@ -14,12 +14,14 @@ struct freeing {
   uint32_t piece, call, kernel; /* piece: LUMOS_NONE, the thread does nothing */
 };
 
-static struct freeing make(bool in_operator, int64_t resumed, const char *name) {
+/* The first call is named `asks`. */
+static struct freeing make_after(const char *asks, bool in_operator, int64_t resumed, const char *name) {
   struct freeing made = {.job = new_job(), .piece = LUMOS_NONE};
   uint32_t rank = add_rank(made.job, 0), thread = add_thread(made.job, rank, "1");
   uint32_t s7 = add_stream(made.job, rank, "7"), s20 = add_stream(made.job, rank, "20");
   uint32_t other = add_launch(made.job, thread, 0, 4 * us), launch = add_launch(made.job, thread, 4 * us, 4 * us);
-  (void)add_task(made.job, thread, LUMOS_ALLOC, "cudaMalloc", 20 * us, 10 * us);
+  bool allocates = strcmp(asks, "cudaMalloc") == 0;
+  (void)add_task(made.job, thread, allocates ? LUMOS_ALLOC : LUMOS_OP, asks, 20 * us, 10 * us);
   if (in_operator) {
     made.piece = add_task(made.job, thread, LUMOS_OP, "aten::cat", 30 * us, resumed - 30 * us);
   }
@@ -28,6 +30,10 @@ static struct freeing make(bool in_operator, int64_t resumed, const char *name) 
   made.kernel = add_kernel(made.job, s20, 10 * us, 5000 * us, launch);
   build(made.job);
   return made;
+}
+
+static struct freeing make(bool in_operator, int64_t resumed, const char *name) {
+  return make_after("cudaMalloc", in_operator, resumed, name);
 }
 
 static const struct lumos_dep *wait_into(const struct freeing *made) {
@@ -94,11 +100,36 @@ static void other_silences_are_the_thread_s_own(void **state) {
   }
 }
 
+/* A thread that waits for the next batch may free memory then: it has not asked for any. */
+static void who_has_not_asked_for_memory_may_wait_for_anything(void **state) {
+  (void)state;
+  for (int in_operator = 0; in_operator < 2; in_operator++) {
+    struct freeing made = make_after("enumerate(DataLoader)", in_operator, 5040 * us, "cudaFree");
+    assert_null(wait_into(&made));
+    lumos_job_free(made.job);
+  }
+}
+
+/* The call may be a thread's first. */
+static void nothing_is_before_the_first_call(void **state) {
+  (void)state;
+  struct lumos_job *job = new_job();
+  uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), s7 = add_stream(job, rank, "7");
+  (void)add_task(job, thread, LUMOS_ALLOC, "cudaFree", 5040 * us, 10 * us);
+  uint32_t launch = add_launch(job, thread, 5060 * us, 4 * us);
+  (void)add_kernel(job, s7, 5070 * us, 10 * us, launch);
+  build(job);
+  assert_int_equal(noted(job, "graph.waits_to_free"), 0);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_thread_that_frees_has_waited),
       cmocka_unit_test(the_wait_is_as_long_as_the_work),
       cmocka_unit_test(other_silences_are_the_thread_s_own),
+      cmocka_unit_test(who_has_not_asked_for_memory_may_wait_for_anything),
+      cmocka_unit_test(nothing_is_before_the_first_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,7 +310,7 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
        {4, 1},
        "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages, which saves about 12.00 ms (lumos-transform "
        "--split 4,1 "},
-      {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks."},
+      {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lumos_job *job = layers_job(cases[i].first, cases[i].second, cases[i].head);

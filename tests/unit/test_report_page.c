@@ -88,7 +88,7 @@ static void verdict(void **state) {
   lumos_text_char(&text, '\0');
   assert_string_equal(text.bytes,
                       "The step takes 100.0 ms: ranks wait for each other by turns for 17.50 ms (17.5 %). Even out the "
-                      "work of ranks, or reduce how often they meet. Without that waiting it would take at least 82.50 "
+                      "work of ranks, or reduce how often they meet; without that waiting it would take at least 82.50 "
                       "ms (\xE2\x88\x92"
                       "17.5 %).");
   job->stage = LUMOS_STAGE_GRAPH;

@@ -17,7 +17,7 @@
 #define NCCL(op, name, stream, correlation, ts, dur, more) \
   ON_DEVICE("kernel", "ncclDevKernel_" name, stream, correlation, ts, dur, COMM(op, more))
 #define HOST(rank, work, ends)                               \
-  rank "/work 0-" work " <- boundary, recorded\n"            \
+  rank "/work 0-" work " <- outside the recording, recorded\n"            \
   rank "/cudaLaunchKernel " work "-" ends " <- " rank "/work end, thread order, recorded\n"
 
 /* --- Symmetric --- */
@@ -100,7 +100,7 @@ static void without_numbers_members_are_joined_by_the_order_of_their_ends(void *
   /* Rank 1 is 60 later at each. */
 #define LAUNCHED_BY(launch, last) " <- " launch " end, launch, recorded; end <- " last " start, collective, ordered\n"
   expect_scaled_run(job, "name~work=2",
-      "0/cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "0/cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "0/cudaLaunchKernel@200 200-210 <- 0/cudaLaunchKernel@0 end, thread order, recorded\n"
       "0/cudaLaunchKernel@500 500-510 <- 0/cudaLaunchKernel@200 end, thread order, recorded\n"
       "0/cudaLaunchKernel@900 900-910 <- 0/cudaLaunchKernel@500 end, thread order, recorded\n"
@@ -108,7 +108,7 @@ static void without_numbers_members_are_joined_by_the_order_of_their_ends(void *
       "0/ncclDevKernel_AllReduce@210 210-300" LAUNCHED_BY("0/cudaLaunchKernel@200", "1/ncclDevKernel_AllReduce@210")
       "0/ncclDevKernel_AllReduce@510 510-600" LAUNCHED_BY("0/cudaLaunchKernel@500", "1/ncclDevKernel_AllReduce@510")
       "0/ncclDevKernel_AllReduce@910 910-1000" LAUNCHED_BY("0/cudaLaunchKernel@900", "1/ncclDevKernel_AllReduce@910")
-      "1/work 0-120 <- boundary, recorded\n"
+      "1/work 0-120 <- outside the recording, recorded\n"
       "1/cudaLaunchKernel@60 120-130 <- 1/work end, thread order, recorded\n"
       "1/cudaLaunchKernel@200 260-270 <- 1/cudaLaunchKernel@60 end, thread order, recorded\n"
       "1/cudaLaunchKernel@500 560-570 <- 1/cudaLaunchKernel@200 end, thread order, recorded\n"
@@ -215,7 +215,7 @@ static void a_batch_ends_with_the_last_of_its_transfers(void **state) {
   OF_RANK(rank, 3, OP_ON(1, "work", 0, work) "," ROOTED(op, name, 1, work, starts, dur) "," \
                    ROOTED(op, name, 2, second, second_starts, second_dur))
 #define HOST_TWICE(rank, work, first, ends, second, second_ends)                                                     \
-  rank "/work 0-" work " <- boundary, recorded\n"                                                                    \
+  rank "/work 0-" work " <- outside the recording, recorded\n"                                                                    \
   rank "/cudaLaunchKernel@" first " " work "-" ends " <- " rank "/work end, thread order, recorded\n"                \
   rank "/cudaLaunchKernel@" second " " second_ends " <- " rank "/cudaLaunchKernel@" first " end, thread order, recorded\n"
 #define RAN(rank, name, at, times, launch) \
@@ -384,13 +384,13 @@ static void what_does_not_end_together_is_not_tied(void **state) {
       "graph.uncoupled_collectives 3\n");
   /* In job time rank 1 is 200 earlier. */
   expect_scaled_run(job, "rank=1,kind=collective=2",
-      "0/cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "0/cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "0/cudaLaunchKernel@1000 1000-1010 <- 0/cudaLaunchKernel@0 end, thread order, recorded\n"
       "0/cudaLaunchKernel@2000 2000-2010 <- 0/cudaLaunchKernel@1000 end, thread order, recorded\n"
       "0/deep_ep::dispatch@10 10-110 <- 0/cudaLaunchKernel@0 end, launch, recorded\n"
       "0/deep_ep::dispatch@1010 1010-1110 <- 0/cudaLaunchKernel@1000 end, launch, recorded\n"
       "0/deep_ep::dispatch@2010 2010-2110 <- 0/cudaLaunchKernel@2000 end, launch, recorded\n"
-      "1/cudaLaunchKernel@0 -200--190 <- boundary, recorded\n"
+      "1/cudaLaunchKernel@0 -200--190 <- outside the recording, recorded\n"
       "1/cudaLaunchKernel@1000 800-810 <- 1/cudaLaunchKernel@0 end, thread order, recorded\n"
       "1/cudaLaunchKernel@2000 1800-1810 <- 1/cudaLaunchKernel@1000 end, thread order, recorded\n"
       "1/deep_ep::dispatch@10 -190-10 <- 1/cudaLaunchKernel@0 end, launch, recorded\n"

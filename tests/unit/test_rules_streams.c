@@ -22,13 +22,13 @@ static void a_launch_leaves_from_the_end_of_its_call(void **state) {
       "gemm_1, launched by cudaLaunchKernel@100 end +2\n"
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n");
   expect_run(job,
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaLaunchKernel@100 100-140 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "gemm_0 12-20 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "gemm_1 142-150 <- cudaLaunchKernel@100 end, launch, recorded\n");
   /* Calls of 20 and 80: the lag of the thread, 90, and those of the launches stay. */
   expect_scaled_run(job, "name~Launch=2",
-      "cudaLaunchKernel@0 0-20 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-20 <- outside the recording, recorded\n"
       "cudaLaunchKernel@100 110-190 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "gemm_0 22-30 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "gemm_1 192-200 <- cudaLaunchKernel@100 end, launch, recorded\n");
@@ -43,7 +43,7 @@ static void what_starts_inside_its_call_leaves_from_its_start(void **state) {
       "gemm, launched by cudaLaunchKernel start +3\n"
       "boundary: 0 -> cudaLaunchKernel start +0, recorded, fixed\n");
   expect_scaled_run(job, "host=2",
-      "cudaLaunchKernel 0-80 <- boundary, recorded\n"
+      "cudaLaunchKernel 0-80 <- outside the recording, recorded\n"
       "gemm 3-11 <- cudaLaunchKernel start, launch, recorded\n");
   lumos_job_free(job);
 }
@@ -94,14 +94,14 @@ static void a_stream_runs_in_order_and_overlaps_as_measured(void **state) {
       "gemm_2, launched by cudaLaunchKernel@20 end +2, lag -3\n"
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n");
   expect_run(job,
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaLaunchKernel@10 10-20 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@20 20-30 <- cudaLaunchKernel@10 end, thread order, recorded\n"
       "gemm_0 12-112 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "gemm_1 113-133 <- gemm_0 end, stream order, recorded\n"
       "gemm_2 130-150 <- gemm_1 end, stream order, recorded\n");
   expect_scaled_run(job, "name~gemm_1=2",
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaLaunchKernel@10 10-20 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@20 20-30 <- cudaLaunchKernel@10 end, thread order, recorded\n"
       "gemm_0 12-112 <- cudaLaunchKernel@0 end, launch, recorded\n"
@@ -109,7 +109,7 @@ static void a_stream_runs_in_order_and_overlaps_as_measured(void **state) {
       "gemm_2 150-170 <- gemm_1 end, stream order, recorded\n");
   /* 1 us long: nothing starts before the start of what it follows. */
   expect_scaled_run(job, "name~gemm_1=0.025",
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaLaunchKernel@10 10-20 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@20 20-30 <- cudaLaunchKernel@10 end, thread order, recorded\n"
       "gemm_0 12-112 <- cudaLaunchKernel@0 end, launch, recorded\n"
@@ -132,13 +132,13 @@ static void what_was_launched_before_the_recording_comes_first(void **state) {
       "boundary: 0 -> cudaLaunchKernel start +0, recorded, fixed\n"
       "boundary: 5 -> gemm_0 start +0, recorded, fixed\n");
   expect_run(job,
-      "cudaLaunchKernel 0-10 <- boundary, recorded\n"
-      "gemm_0 5-15 <- boundary, recorded\n"
+      "cudaLaunchKernel 0-10 <- outside the recording, recorded\n"
+      "gemm_0 5-15 <- outside the recording, recorded\n"
       "gemm_1 16-25 <- gemm_0 end, stream order, recorded\n"
       "gemm_2 26-36 <- gemm_1 end, stream order, recorded\n");
   expect_scaled_run(job, "name~gemm_0=3",
-      "cudaLaunchKernel 0-10 <- boundary, recorded\n"
-      "gemm_0 5-35 <- boundary, recorded\n"
+      "cudaLaunchKernel 0-10 <- outside the recording, recorded\n"
+      "gemm_0 5-35 <- outside the recording, recorded\n"
       "gemm_1 36-45 <- gemm_0 end, stream order, recorded\n"
       "gemm_2 46-56 <- gemm_1 end, stream order, recorded\n");
   lumos_job_free(job);
@@ -163,25 +163,25 @@ static void the_launches_of_the_simulation_decide_the_order(void **state) {
       "boundary: 0 -> work_0 start +0, recorded, fixed\n"
       "boundary: 0 -> work_1 start +0, recorded, fixed\n");
   expect_run(job,
-      "work_0 0-30 <- boundary, recorded\n"
+      "work_0 0-30 <- outside the recording, recorded\n"
       "cudaLaunchKernel@30 30-40 <- work_0 end, thread order, recorded\n"
-      "work_1 0-60 <- boundary, recorded\n"
+      "work_1 0-60 <- outside the recording, recorded\n"
       "cudaLaunchKernel@60 60-70 <- work_1 end, thread order, recorded\n"
       "gemm_0 42-142 <- cudaLaunchKernel@30 end, launch, recorded\n"
       "gemm_1 143-163 <- gemm_0 end, stream order, recorded\n");
   expect_scaled_run(job, "name~work_0=3",
-      "work_0 0-90 <- boundary, recorded\n"
+      "work_0 0-90 <- outside the recording, recorded\n"
       "cudaLaunchKernel@30 90-100 <- work_0 end, thread order, recorded\n"
-      "work_1 0-60 <- boundary, recorded\n"
+      "work_1 0-60 <- outside the recording, recorded\n"
       "cudaLaunchKernel@60 60-70 <- work_1 end, thread order, recorded\n"
       "gemm_0 102-202 <- cudaLaunchKernel@30 end, launch, recorded\n"
       "gemm_1 72-92 <- cudaLaunchKernel@60 end, launch, recorded\n");
   lumos_job_free(job);
   job = graph_of(trace);
   expect_scaled_run(job, "name~work_0=2.1",
-      "work_0 0-63 <- boundary, recorded\n"
+      "work_0 0-63 <- outside the recording, recorded\n"
       "cudaLaunchKernel@30 63-73 <- work_0 end, thread order, recorded\n"
-      "work_1 0-60 <- boundary, recorded\n"
+      "work_1 0-60 <- outside the recording, recorded\n"
       "cudaLaunchKernel@60 60-70 <- work_1 end, thread order, recorded\n"
       "gemm_0 92-192 <- gemm_1 end, stream order, recorded\n"
       "gemm_1 72-92 <- cudaLaunchKernel@60 end, launch, recorded\n");
@@ -199,9 +199,9 @@ static void of_launches_at_one_instant_the_stream_tells_the_order(void **state) 
       KERNEL("gemm_1", 7, 2, 52, 10) ","
       KERNEL("gemm_0", 7, 1, 63, 20)));
   expect_run(job,
-      "work_0 0-50 <- boundary, recorded\n"
+      "work_0 0-50 <- outside the recording, recorded\n"
       "cudaLaunchKernel@50 50-50 <- work_0 end, thread order, recorded\n"
-      "work_1 0-50 <- boundary, recorded\n"
+      "work_1 0-50 <- outside the recording, recorded\n"
       "cudaLaunchKernel@50 50-50 <- work_1 end, thread order, recorded\n"
       "gemm_1 52-62 <- cudaLaunchKernel@50 end, launch, recorded\n"
       "gemm_0 63-83 <- gemm_1 end, stream order, recorded\n");
@@ -221,7 +221,7 @@ static void of_launches_at_one_instant_the_stream_tells_the_order(void **state) 
         KERNEL("gemm_0", 7, 1, 12, lasts) ","             \
         KERNEL("gemm_1", 20, 4, starts, 20) more "")
 #define CALLS_OF_TWO_STREAMS                                                                             \
-  "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"                                                      \
+  "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"                                                      \
   "cudaEventRecord 10-12 <- cudaLaunchKernel@0 end, thread order, recorded\n"                            \
   "cudaStreamWaitEvent 12-14 <- cudaEventRecord end, thread order, recorded\n"                           \
   "cudaLaunchKernel@14 14-24 <- cudaStreamWaitEvent end, thread order, recorded\n"                       \
@@ -269,7 +269,7 @@ static void a_wait_binds_to_what_precedes_the_record_in_the_simulation(void **st
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n"
       "boundary: 0 -> work start +0, recorded, fixed\n");
   expect_scaled_run(job, "name~work=0", CALLS_OF_TWO_STREAMS
-      "work 0-0 <- boundary, recorded\n"
+      "work 0-0 <- outside the recording, recorded\n"
       "cudaLaunchKernel@40 0-10 <- work end, thread order, recorded\n"
       "gemm_0 12-112 <- cudaLaunchKernel@0 end, launch, recorded\n"
       "gemm_3 113-133 <- gemm_0 end, stream order, recorded\n"
@@ -342,7 +342,7 @@ static void an_event_within_a_graph_is_inferred_from_times(void **state) {
       "boundary: 0 -> cudaGraphLaunch@0 start +0, recorded, fixed\n"
       "graph.unseen_stream_waits 2\n");
   expect_scaled_run(job, "name~gemm_0=1.5",
-      "cudaGraphLaunch@0 0-10 <- boundary, recorded\n"
+      "cudaGraphLaunch@0 0-10 <- outside the recording, recorded\n"
       "cudaGraphLaunch@400 400-410 <- cudaGraphLaunch@0 end, thread order, recorded\n"
       "gemm_0@10 10-310 <- cudaGraphLaunch@0 end, launch, recorded\n"
       "gemm_0@410 410-710 <- cudaGraphLaunch@400 end, launch, recorded\n"
@@ -368,7 +368,7 @@ static void a_kernel_that_finds_no_room_waits_where_the_other_runs(void **state)
       "resource: big_gemm end -> small_elementwise start +-20, inferred, run_time\n"
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n");
 #define CALLS_OF_TWO_SIZES                          \
-  "cudaLaunchKernel@0 0-10 <- boundary, recorded\n" \
+  "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n" \
   "cudaLaunchKernel@100 100-104 <- cudaLaunchKernel@0 end, thread order, recorded\n"
   expect_run(job, CALLS_OF_TWO_SIZES
       "big_gemm 10-1010 <- cudaLaunchKernel@0 end, launch, recorded\n"
@@ -405,11 +405,11 @@ static void what_the_recording_does_not_show_stays_at_its_time(void **state) {
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n"
       "boundary: 3000 -> gemm_1 start +0, inferred, fixed\n");
   expect_scaled_run(job, "device=0.5",
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaLaunchKernel@30 30-40 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@50 50-60 <- cudaLaunchKernel@30 end, thread order, recorded\n"
       "gemm_0 12-37 <- cudaLaunchKernel@0 end, launch, recorded\n"
-      "gemm_1 3000-3005 <- boundary, inferred\n"
+      "gemm_1 3000-3005 <- outside the recording, inferred\n"
       "gemm_2 100-105 <- cudaLaunchKernel@50 end, launch, recorded\n");
   lumos_job_free(job);
 }
@@ -435,8 +435,8 @@ static void what_steps_that_are_left_out_hold_up_stays_at_its_time(void **state)
       "boundary: 50 -> cudaLaunchKernel start +0, recorded, fixed\n"
       "boundary: 211 -> gemm_1 start +0, inferred, fixed\n");
   expect_scaled_run(job, "host=0.5",
-      "cudaLaunchKernel 50-55 <- boundary, recorded\n"
-      "gemm_1 211-241 <- boundary, inferred\n");
+      "cudaLaunchKernel 50-55 <- outside the recording, recorded\n"
+      "gemm_1 211-241 <- outside the recording, inferred\n");
   lumos_job_free(job);
 }
 

@@ -18,20 +18,20 @@ static void a_thread_runs_in_order_and_keeps_its_gaps(void **state) {
       "gemm, launched by cudaLaunchKernel end +2\n"
       "boundary: 0 -> op_0 start +0, recorded, fixed\n");
   expect_run(job,
-      "op_0 0-10 <- boundary, recorded\n"
+      "op_0 0-10 <- outside the recording, recorded\n"
       "op_1@15 15-20 <- op_0 end, thread order, recorded\n"
       "cudaLaunchKernel 20-30 <- op_1@15 end, thread order, recorded\n"
       "op_1@30 30-40 <- cudaLaunchKernel end, thread order, recorded\n"
       "gemm 32-40 <- cudaLaunchKernel end, launch, recorded\n");
   expect_scaled_run(job, "name~op_0=2",
-      "op_0 0-20 <- boundary, recorded\n"
+      "op_0 0-20 <- outside the recording, recorded\n"
       "op_1@15 25-30 <- op_0 end, thread order, recorded\n"
       "cudaLaunchKernel 30-40 <- op_1@15 end, thread order, recorded\n"
       "op_1@30 40-50 <- cudaLaunchKernel end, thread order, recorded\n"
       "gemm 42-50 <- cudaLaunchKernel end, launch, recorded\n");
   /* All of the host twice, on top of that: lags, too, but not that of the launch. */
   expect_scaled_run(job, "host=2",
-      "op_0 0-40 <- boundary, recorded\n"
+      "op_0 0-40 <- outside the recording, recorded\n"
       "op_1@15 50-60 <- op_0 end, thread order, recorded\n"
       "cudaLaunchKernel 60-80 <- op_1@15 end, thread order, recorded\n"
       "op_1@30 80-100 <- cudaLaunchKernel end, thread order, recorded\n"
@@ -58,12 +58,12 @@ static void a_thread_that_was_silent_goes_on_when_the_other_is_done(void **state
       "handover: forward_1 end -> backward_1 start +300, covers 4000, inferred, fixed\n"
       "boundary: 0 -> forward_0 start +0, recorded, fixed\n");
   expect_run(job,
-      "forward_0 0-10000 <- boundary, recorded\n"
+      "forward_0 0-10000 <- outside the recording, recorded\n"
       "forward_1 20200-24000 <- backward_0 end, hand-over, inferred\n"
       "backward_0 10100-20000 <- forward_0 end, hand-over, inferred\n"
       "backward_1 24300-40000 <- forward_1 end, hand-over, inferred\n");
   expect_scaled_run(job, "name~forward_0=2",
-      "forward_0 0-20000 <- boundary, recorded\n"
+      "forward_0 0-20000 <- outside the recording, recorded\n"
       "forward_1 30200-34000 <- backward_0 end, hand-over, inferred\n"
       "backward_0 20100-30000 <- forward_0 end, hand-over, inferred\n"
       "backward_1 34300-50000 <- forward_1 end, hand-over, inferred\n");
@@ -71,7 +71,7 @@ static void a_thread_that_was_silent_goes_on_when_the_other_is_done(void **state
   /* A backward pass of 990 us: the gap that it covered closes. */
   job = graph_of(FORWARD_AND_BACKWARD);
   expect_scaled_run(job, "name~backward_0=0.1",
-      "forward_0 0-10000 <- boundary, recorded\n"
+      "forward_0 0-10000 <- outside the recording, recorded\n"
       "forward_1 11290-15090 <- backward_0 end, hand-over, inferred\n"
       "backward_0 10100-11090 <- forward_0 end, hand-over, inferred\n"
       "backward_1 15390-31090 <- forward_1 end, hand-over, inferred\n");
@@ -95,9 +95,9 @@ static void a_return_implies_a_call(void **state) {
       "boundary: 0 -> caller_0 start +0, recorded, fixed\n"
       "boundary: 0 -> called_0 start +0, recorded, fixed\n");
   expect_scaled_run(job, "name~caller_0=2",
-      "caller_0 0-20300 <- boundary, recorded\n"
+      "caller_0 0-20300 <- outside the recording, recorded\n"
       "caller_1 25150-29150 <- called_1 end, hand-over, inferred\n"
-      "called_0 0-9900 <- boundary, recorded\n"
+      "called_0 0-9900 <- outside the recording, recorded\n"
       "called_1 20350-25050 <- caller_0 end, hand-over, inferred\n");
   lumos_job_free(job);
 }
@@ -118,11 +118,11 @@ static void a_sequence_number_tells_who_called_the_backward_pass(void **state) {
       "handover: backward end -> next start +20, covers 580, inferred, fixed\n"
       "boundary: 0 -> forward start +0, recorded, fixed\n");
   expect_run(job,
-      "forward 0-100 <- boundary, recorded\n"
+      "forward 0-100 <- outside the recording, recorded\n"
       "next 700-800 <- backward end, hand-over, inferred\n"
       "backward 120-680 <- forward end, hand-over, recorded\n");
   expect_scaled_run(job, "name~ward=2",
-      "forward 0-200 <- boundary, recorded\n"
+      "forward 0-200 <- outside the recording, recorded\n"
       "next 1360-1460 <- backward end, hand-over, inferred\n"
       "backward 220-1340 <- forward end, hand-over, recorded\n");
   lumos_job_free(job);

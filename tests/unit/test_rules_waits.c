@@ -17,7 +17,7 @@
   "gemm_1, launched by cudaLaunchKernel@10 end +2\n"
 #define BEGIN "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n"
 #define CALLS                                       \
-  "cudaLaunchKernel@0 0-10 <- boundary, recorded\n" \
+  "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n" \
   "cudaLaunchKernel@10 10-20 <- cudaLaunchKernel@0 end, thread order, recorded\n"
 #define KERNEL_0(times) "gemm_0 " times " <- cudaLaunchKernel@0 end, launch, recorded\n"
 #define KERNEL_1(times) "gemm_1 " times " <- cudaLaunchKernel@10 end, launch, recorded\n"
@@ -108,7 +108,7 @@ static void an_event_s_synchronisation_waits_for_what_precedes_its_record(void *
       "gemm_1, launched by cudaLaunchKernel@12 end +2, gap 1\n"
       BEGIN);
   expect_scaled_run(job, "name~gemm_0=2",
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaEventRecord 10-12 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@12 12-22 <- cudaEventRecord end, thread order, recorded\n"
       "cudaEventSynchronize 22-216 <- cudaLaunchKernel@12 end, thread order, recorded; end <- gemm_0 end, wait, recorded\n"
@@ -130,7 +130,7 @@ static void what_waits_for_nothing_that_is_known_keeps_its_length(void **state) 
       BEGIN
       "graph.unknown_waits 1\n");
   expect_scaled_run(job, "name~gemm_0=2",
-      "cudaLaunchKernel@0 0-10 <- boundary, recorded\n"
+      "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n"
       "cudaEventRecord 10-12 <- cudaLaunchKernel@0 end, thread order, recorded\n"
       "cudaLaunchKernel@12 12-22 <- cudaEventRecord end, thread order, recorded\n"
       "cudaEventSynchronize 22-116 <- cudaLaunchKernel@12 end, thread order, recorded\n"
@@ -156,7 +156,7 @@ static void expect_blocking(const char *trace) {
       "boundary: 0 -> %s start +0, recorded, fixed\n", call, copy, call, call);
   expect_graph(job, expected);
   (void)snprintf(expected, sizeof expected,
-      "%s 0-90 <- boundary, recorded; end <- %s end, wait, recorded\n"
+      "%s 0-90 <- outside the recording, recorded; end <- %s end, wait, recorded\n"
       "after 93-103 <- %s end, thread order, recorded\n"
       "%s 8-88 <- %s start, launch, recorded\n", call, copy, call, copy, call);
   expect_scaled_run(job, "kind=copy=2", expected);
@@ -182,7 +182,7 @@ static void a_blocking_copy_never_leaves_from_the_end_of_its_call(void **state) 
       "Memcpy DtoH (Device -> Pageable), launched by cudaMemcpy start +35\n"
       "boundary: 0 -> cudaMemcpy start +0, recorded, fixed\n");
   expect_scaled_run(job, "kind=copy=3",
-      "cudaMemcpy 0-70 <- boundary, recorded; end <- Memcpy DtoH (Device -> Pageable) end, wait, recorded\n"
+      "cudaMemcpy 0-70 <- outside the recording, recorded; end <- Memcpy DtoH (Device -> Pageable) end, wait, recorded\n"
       "after 73-83 <- cudaMemcpy end, thread order, recorded\n"
       "Memcpy DtoH (Device -> Pageable) 35-65 <- cudaMemcpy start, launch, recorded\n");
   lumos_job_free(job);

@@ -72,20 +72,32 @@ void report_put_breakdown_finding(const struct report_facts *facts, struct lumos
   }
 }
 
+/* "GPUs compute for 69.7 % of the step" */
+static void put_computing(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct report_row *whole = report_facts_whole(facts, timeline);
+  int64_t time = report_sum(report_row_mean(whole, timeline, FIGURE_EXPOSED_COMPUTE),
+                            report_row_mean(whole, timeline, FIGURE_OVERLAPPED));
+  int64_t share = report_share(time, report_row_mean(whole, timeline, FIGURE_STEP_TIME));
+  if (share == LUMOS_ABSENT || !facts->has_streams) {
+    lumos_text_put(out, "What ran when");
+    return;
+  }
+  lumos_text_put(out, lumos_job_weight(facts->job) > 1 ? "GPUs compute for " : "The GPU computes for ");
+  report_put_share(out, share);
+  lumos_text_put(out, " of the step");
+}
+
 void report_put_timeline_finding(const struct report_facts *facts, struct lumos_text *out) {
   int64_t measured = report_facts_step_time(facts, MEASURED);
   int64_t simulated = report_facts_step_time(facts, SIMULATED);
   int64_t change = relative_change(simulated, measured);
-  if (change == LUMOS_ABSENT) {
-    lumos_text_put(out, "What ran when");
+  if (change == LUMOS_ABSENT || change == 0) {
+    put_computing(facts, out);
     return;
   }
   lumos_text_put(out, "A simulated step takes ");
   report_put_time(out, simulated);
-  if (change == 0) {
-    lumos_text_put(out, ", as long as the measured one");
-    return;
-  }
   lumos_text_put(out, ", ");
   report_put_fine_share(out, llabs(change));
   lumos_text_put(out, simulated > measured ? " more than " : " less than ");

@@ -174,11 +174,16 @@ static void put_thresholds(struct detail *detail) {
   }
 }
 
+/* By grade, then by how far over its limit it is; the others as they come. */
 static int worst_first(const void *left, const void *right) {
   const struct detail *a = left, *b = right;
   enum lumos_confidence grade = a->limit != NULL ? diagnosis_grade_of(a->limit) : LUMOS_GOOD;
   enum lumos_confidence other = b->limit != NULL ? diagnosis_grade_of(b->limit) : LUMOS_GOOD;
-  return grade != other ? LUMOS_ORDER(grade, other) : LUMOS_ORDER(a->order, b->order);
+  if (grade != other || grade == LUMOS_GOOD) {
+    return grade != other ? LUMOS_ORDER(grade, other) : LUMOS_ORDER(a->order, b->order);
+  }
+  __int128 far = (__int128)a->limit->size * b->limit->fair, other_far = (__int128)b->limit->size * a->limit->fair;
+  return far != other_far ? LUMOS_ORDER(other_far, far) : LUMOS_ORDER(a->order, b->order);
 }
 
 void diagnosis_fill_details(const struct report_facts *facts, const struct lumos_diagnosis *diagnosis,

@@ -102,6 +102,11 @@ static bool has_slow_kernels(const struct diagnosis_rank *rank) {
   return rank->pace != LUMOS_ABSENT && rank->pace >= DIAGNOSIS_SLOW_PACE;
 }
 
+/* A straggler's kernels need not be slow by as much as those of a rank that is known by them alone. */
+static bool has_slower_kernels(const struct diagnosis_rank *rank) {
+  return rank->pace != LUMOS_ABSENT && rank->pace >= (rank->straggler ? DIAGNOSIS_SLOWER_PACE : DIAGNOSIS_SLOW_PACE);
+}
+
 /* A rank that does what no other does meets nobody who would be earlier: what its kernels take longer is known all the
  * same. */
 static int64_t lateness(const struct diagnosis_rank *rank) {
@@ -127,7 +132,7 @@ static enum lumos_cause cause_of(const struct diagnosis_figures *figures, uint32
   }
   /* Compute that is late where kernels are not slow was launched late. */
   bool slow = late->pace == LUMOS_ABSENT ? late->late_compute > late->late_host
-                                         : has_slow_kernels(late) && late->late_compute >= late->late_host;
+                                         : has_slower_kernels(late) && late->late_compute >= late->late_host;
   return slow ? LUMOS_CAUSE_SLOW_GPU : LUMOS_CAUSE_SLOW_CPU;
 }
 
@@ -177,7 +182,7 @@ static int64_t longest_wait(const struct diagnosis_figures *figures) {
  * communication its kernels run. */
 static bool is_excused(const struct diagnosis_figures *figures, uint32_t rank) {
   const struct diagnosis_rank *late = &figures->ranks[rank];
-  if (late->pace == LUMOS_ABSENT || has_slow_kernels(late) || late->late_compute <= late->late_host) {
+  if (late->pace == LUMOS_ABSENT || has_slower_kernels(late) || late->late_compute <= late->late_host) {
     return false;
   }
   struct diagnosis_excess threads = diagnosis_thread_excess(figures, rank);
@@ -345,6 +350,7 @@ static void find_idle(struct diagnosing *search) {
   finding.time = starved - avoidable;
   if (cpus_set_the_pace(search)) {
     finding.time = report_sum(finding.time, left->wait);
+    finding.with_waiting = left->wait > 0;
     left->wait = 0;
   }
   finding.op = longest_op(search, &finding.op_time);

@@ -84,10 +84,11 @@ static void name_part(const struct diagnosis_figures *figures, const struct stag
 
 /* ---- How many layers the stages should hold ---- */
 
-/* Of the rank's tasks; `seen` has a byte for each layer. */
+/* Of the rank's tasks; `seen` has a byte for each layer. Those of several chunks, whose layers do not follow each other,
+ * cannot be split by layer: LUMOS_ABSENT_INT. */
 static int32_t count_layers(const struct diagnosis_figures *figures, const struct lumos_rank *rank, uint8_t *seen,
                             int32_t most) {
-  int32_t count = 0;
+  int32_t count = 0, lowest = most, highest = 0;
   memset(seen, 0, (size_t)most);
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     const struct lumos_task *task = &figures->job->tasks.items[t];
@@ -97,9 +98,11 @@ static int32_t count_layers(const struct diagnosis_figures *figures, const struc
       }
       count += !seen[task->layer];
       seen[task->layer] = 1;
+      lowest = task->layer < lowest ? task->layer : lowest;
+      highest = task->layer > highest ? task->layer : highest;
     }
   }
-  return count;
+  return count == 0 || highest - lowest + 1 == count ? count : LUMOS_ABSENT_INT;
 }
 
 /* False: the stages do not hold as many layers as the model has. */

@@ -110,6 +110,17 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
 
 static bool is_doubtful(const struct diagnosis_story *story) { return story->diagnosis->confidence == LUMOS_POOR; }
 
+/* "990 ms late (90.5 %)": what the first rank is late by, of which others may feel less. */
+static void put_time_late(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                          struct lumos_text *out) {
+  int64_t late =
+      finding->rank_count > 0 && finding->rank_times[0] > finding->time ? finding->rank_times[0] : finding->time;
+  report_put_time(out, late);
+  lumos_text_put(out, " late (");
+  report_put_share(out, report_share(late, story->diagnosis->step_time));
+  lumos_text_char(out, ')');
+}
+
 /* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait" */
 static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
                      struct lumos_text *out) {
@@ -122,10 +133,7 @@ static void put_late(const struct diagnosis_story *story, const struct lumos_fin
     put_ranks(story, finding, out);
     lumos_text_format(out, "\xE2\x80\x99s %s %s ", whose, is_doubtful(story) ? "seems" : "is");
   }
-  report_put_time(out, finding->time);
-  lumos_text_put(out, " late (");
-  report_put_share(out, finding->share);
-  lumos_text_char(out, ')');
+  put_time_late(story, finding, out);
   put_waiting_ranks(story, finding, out);
 }
 
@@ -167,8 +175,8 @@ static const struct {
     [LUMOS_CAUSE_COMMUNICATION] = {"exposed communication takes ", NULL},
     [LUMOS_CAUSE_CPU_BOUND] = {"the GPUs wait for the CPUs to launch work for ",
                                "the GPU waits for the CPU to launch work for "},
-    [LUMOS_CAUSE_SYNCHRONIZATION] = {"the GPUs have no work after CPU synchronizations for ",
-                                     "the GPU has no work after CPU synchronizations for "},
+    [LUMOS_CAUSE_SYNCHRONIZATION] = {"CPU synchronizations leave the GPUs without work for ",
+                                     "CPU synchronizations leave the GPU without work for "},
     [LUMOS_CAUSE_DATA_LOADER] = {"the GPUs wait for the data loader for ", "the GPU waits for the data loader for "},
     [LUMOS_CAUSE_COPIES] = {"exposed copies take ", NULL},
     [LUMOS_CAUSE_IDLE] = {"the GPUs are idle for ", "the GPU is idle for "},
@@ -522,12 +530,12 @@ void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_te
   }
 }
 
-/* "the CPUs of all ranks then limit the step (87.2 % of the critical path)": the largest of its places, where they were
+/* "CPUs then limit the step (87.2 % of the critical path)": the largest of its places, where they were
  * looked for. */
 static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) {
   static const struct {
     const char *kind, *words;
-  } places[] = {{"cpu", "the CPUs of all ranks then limit"},
+  } places[] = {{"cpu", "CPUs then limit"},
                 {"gpu", "GPU work then limits"},
                 {"communication", "communication then limits"},
                 {"other", "delays between tasks then limit"}};
@@ -538,6 +546,7 @@ static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) 
     bool found = metric->scope.kind != LUMOS_NO_STRING &&
                  strcmp(lumos_string(job->strings, metric->name), "straggler_free_path") == 0;
     int64_t time = found ? report_decimal_as(metric->value, 0) : 0;
+    time = time > 0 ? time : 0;
     for (size_t k = 0; found && time > most && k < sizeof places / sizeof places[0]; k++) {
       bool here = strcmp(lumos_string(job->strings, metric->scope.kind), places[k].kind) == 0;
       where = here ? places[k].words : where;
@@ -567,8 +576,13 @@ void diagnosis_put_less(const struct diagnosis_story *story, const struct diagno
 }
 
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out) {
-  if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_IMBALANCE) {
+  const struct lumos_finding *first = story->diagnosis->count > 0 ? &story->diagnosis->findings[0] : NULL;
+  if (first != NULL && first->cause == LUMOS_CAUSE_IMBALANCE) {
     lumos_text_put(out, " What the imbalance costs is a part of the bubble.");
+  } else if (first != NULL && first->with_waiting) {
+    lumos_text_put(out, " The headline adds waiting for other ranks, whose CPUs are behind, too.");
+  } else if (first != NULL && first->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
+    lumos_text_put(out, " The headline adds what is CPU-bound because a synchronization had stopped the CPU before.");
   }
   for (size_t i = 0; i < story->diagnosis->count && i < 2; i++) {
     const struct lumos_finding *finding = &story->diagnosis->findings[i];
@@ -598,10 +612,17 @@ void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text
 void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out) {
   bool computes = story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_COMPUTE;
   struct diagnosis_gain gain = computes ? diagnosis_best_work(story) : diagnosis_cure(story);
+  size_t start = out->length;
   diagnosis_put_action(story, out);
   if (gain.share != LUMOS_ABSENT) {
-    lumos_text_put(out, out->length > 0 ? " " : "");
+    bool goes_on = out->length > start && out->bytes[out->length - 1] == '.';
+    out->length -= goes_on;
+    lumos_text_put(out, goes_on ? "; " : "");
+    size_t clause = out->length;
     diagnosis_put_gain(story, &gain, out);
+    if (goes_on) {
+      out->bytes[clause] = lumos_ascii_lower(out->bytes[clause]);
+    }
     lumos_text_char(out, '.');
   }
 }
