@@ -174,5 +174,5 @@ for kind in no_straggler balanced_stages overlapped_gradients faster_network; do
   [ -z "$(changed_by $kind)" ] || fail "one rank has $kind"
 done
 proved "$compared opportunities are what --scale predicts, to the nanosecond, and $(wc -l <errors) what then happens, at worst by $(
-  tr -d - <errors | sort -g | tail -1) %; $changes changes, too, and their ranges hold it"
+  tr -d - <errors | sort -g | tail -1) %; $changes changes, too"
 finish
