@@ -70,6 +70,7 @@ enum lumos_limit {
   LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
   LUMOS_LIMIT_UNEXPLAINED,      /* of the step: unexplained delays of GPU starts */
   LUMOS_LIMIT_UNSPLIT,          /* of the step: communication whose peers are not known */
+  LUMOS_LIMIT_UNJOINED,         /* of the step: communication kept at its measured length, hidden or exposed */
   LUMOS_LIMIT_VARIATION,        /* like steps differ by so much */
   LUMOS_LIMIT_BLAMED_UNKNOWN,   /* of a late rank's own delay: outside any recorded op */
   LUMOS_LIMIT_CPU_UNKNOWN,      /* of the step: CPU gaps and calls without an explanation */

@@ -285,6 +285,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'work that was not recorded for (?P<said>%s) of the step' % SHARE, trust('boundary')),
     (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
     (r'^(?:Confidence: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
+    (r'could not be joined with other ranks\u2019 takes (?P<said>%s) of the step' % SHARE, trust('kept_wait')),
     (r'Similar steps differ by (?P<said>%s)' % SHARE, trust('step_spread')),
     (r'no op was recorded in (?P<said>%s) of that time' % SHARE, blamed),
     (r'Gaps and unusually long calls on the CPU take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),

@@ -576,6 +576,7 @@ static void confidence_is_that_of_the_worst_figure(void **state) {
       {"not_recorded", LUMOS_METRIC_MEASURED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_NOT_RECORDED},
       {"boundary", LUMOS_METRIC_SIMULATED, 0, MS(5), MS(5.1), MS(25.1), LUMOS_LIMIT_BOUNDARY},
       {"unexplained_lag", LUMOS_METRIC_SIMULATED, 0, MS(2), MS(2.1), MS(10.1), LUMOS_LIMIT_UNEXPLAINED},
+      {"kept_wait", LUMOS_METRIC_SIMULATED, 0, MS(5), MS(5.1), MS(100.1), LUMOS_LIMIT_UNJOINED},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const int64_t values[] = {rows[i].poor, rows[i].fair, rows[i].good};

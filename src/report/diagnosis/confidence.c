@@ -11,12 +11,19 @@ enum { NEVER = 1000000 }; /* the whole is no more */
 static const struct {
   int64_t fair, poor;
 } thresholds[LUMOS_LIMITS] = {
-    [LUMOS_LIMIT_REPLAY] = {10000, 50000},          [LUMOS_LIMIT_REBUILD] = {10000, 50000},
-    [LUMOS_LIMIT_CROSS_STEP] = {30000, 100000},     [LUMOS_LIMIT_NOT_RECORDED] = {50000, 250000},
-    [LUMOS_LIMIT_BOUNDARY] = {50000, 250000},       [LUMOS_LIMIT_UNEXPLAINED] = {20000, 100000},
-    [LUMOS_LIMIT_UNSPLIT] = {50000, 250000},        [LUMOS_LIMIT_VARIATION] = {100000, 500000},
-    [LUMOS_LIMIT_BLAMED_UNKNOWN] = {500000, NEVER}, [LUMOS_LIMIT_CPU_UNKNOWN] = {100000, 500000},
-    [LUMOS_LIMIT_PROFILER] = {100000, 500000},      [LUMOS_LIMIT_UNLAUNCHED] = {250000, 500000},
+    [LUMOS_LIMIT_REPLAY] = {10000, 50000},
+    [LUMOS_LIMIT_REBUILD] = {10000, 50000},
+    [LUMOS_LIMIT_CROSS_STEP] = {30000, 100000},
+    [LUMOS_LIMIT_NOT_RECORDED] = {50000, 250000},
+    [LUMOS_LIMIT_BOUNDARY] = {50000, 250000},
+    [LUMOS_LIMIT_UNEXPLAINED] = {20000, 100000},
+    [LUMOS_LIMIT_UNSPLIT] = {50000, 250000},
+    [LUMOS_LIMIT_UNJOINED] = {50000, NEVER}, /* unsplit is what of it can be seen in the step */
+    [LUMOS_LIMIT_VARIATION] = {100000, 500000},
+    [LUMOS_LIMIT_BLAMED_UNKNOWN] = {500000, NEVER},
+    [LUMOS_LIMIT_CPU_UNKNOWN] = {100000, 500000},
+    [LUMOS_LIMIT_PROFILER] = {100000, 500000},
+    [LUMOS_LIMIT_UNLAUNCHED] = {250000, 500000},
 };
 
 static int64_t size(int64_t value) { return value == LUMOS_ABSENT ? LUMOS_ABSENT : llabs(value); }
@@ -67,6 +74,8 @@ static int64_t size_of(const struct diagnosis_figures *figures, const struct lum
       return report_trust(facts, FIGURE_UNEXPLAINED_LAG);
     case LUMOS_LIMIT_UNSPLIT:
       return report_row_share(facts, whole, figures->timeline, FIGURE_COMMUNICATION_UNSPLIT);
+    case LUMOS_LIMIT_UNJOINED:
+      return report_trust(facts, FIGURE_KEPT_WAIT);
     case LUMOS_LIMIT_VARIATION:
       return size(facts->step_spread);
     case LUMOS_LIMIT_BLAMED_UNKNOWN:
@@ -100,16 +109,22 @@ static void read_limits(const struct diagnosis_figures *figures, struct lumos_di
   }
 }
 
-/* Of two of one grade the one that is further over its limit; but what is the same time told in two ways is told as
- * what is lost to it, which the page draws: outside the recording, or blamed. */
+/* What is the same time told in two ways is told as what is lost to it, which the page draws: outside the recording,
+ * unsplit, or blamed. */
+static bool is_told_by(enum lumos_limit limit, enum lumos_limit other) {
+  return (limit == LUMOS_LIMIT_BOUNDARY && other == LUMOS_LIMIT_NOT_RECORDED) ||
+         (limit == LUMOS_LIMIT_UNJOINED && other == LUMOS_LIMIT_UNSPLIT) ||
+         (limit == LUMOS_LIMIT_CPU_UNKNOWN && other == LUMOS_LIMIT_BLAMED_UNKNOWN);
+}
+
+/* Of two of one grade the one that is further over its limit. */
 static bool is_worse(const struct lumos_diagnosis *diagnosis, enum lumos_limit limit, enum lumos_limit than) {
   const struct lumos_limit_size *a = &diagnosis->limits[limit], *b = &diagnosis->limits[than];
   enum lumos_confidence grade = diagnosis_grade_of(a), other = diagnosis_grade_of(b);
-  if (grade == other && ((limit == LUMOS_LIMIT_BOUNDARY && than == LUMOS_LIMIT_NOT_RECORDED) ||
-                         (limit == LUMOS_LIMIT_CPU_UNKNOWN && than == LUMOS_LIMIT_BLAMED_UNKNOWN))) {
-    return false;
+  if (grade != other || is_told_by(limit, than)) {
+    return grade < other;
   }
-  return grade == other ? (__int128)a->size * b->fair > (__int128)b->size * a->fair : grade < other;
+  return is_told_by(than, limit) || (__int128)a->size * b->fair > (__int128)b->size * a->fair;
 }
 
 static enum lumos_limit worst_limit(const struct lumos_diagnosis *diagnosis) {

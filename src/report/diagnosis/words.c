@@ -655,6 +655,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_BOUNDARY] = "Kernels wait for work that was not recorded for ",
       [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of kernels add up to ",
       [LUMOS_LIMIT_UNSPLIT] = "Communication with ranks that were not recorded takes ",
+      [LUMOS_LIMIT_UNJOINED] = "Communication that could not be joined with other ranks\xE2\x80\x99 takes ",
       [LUMOS_LIMIT_VARIATION] = "Similar steps differ by ",
       [LUMOS_LIMIT_BLAMED_UNKNOWN] = "Who is late is known, but not why: no op was recorded in ",
       [LUMOS_LIMIT_CPU_UNKNOWN] = "Gaps and unusually long calls on the CPU take ",
