@@ -49,6 +49,7 @@ struct emission {
   uint32_t *same;                  /* by recorded lane: the one of the rank that this is like; or none */
   struct lumos_built_task *latest; /* by lane of that rank: the last task of the last item that is tied; or none */
   bool recorded;                   /* the configuration is */
+  bool puts_off;                   /* gradients of weights are put off, in another configuration */
   struct rebuild_groups *other;    /* NULL: it is. Else the groups of the other one */
   struct rebuild_spans *spans;
 };
@@ -376,6 +377,27 @@ static void tie_transfers(const struct emission *emission, uint32_t index, const
   }
 }
 
+/* What is summed behind the passes waits for gradients of weights that were put off, too. */
+static void tie_sums(const struct emission *emission, uint32_t index, const struct around *around) {
+  const struct built *built = &emission->built[index];
+  const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
+  struct lumos_built_task latest = around[index].latest;
+  for (uint32_t i = 0; i < block->device_count && block->micro_batch == LUMOS_ABSENT_INT; i++) {
+    uint32_t like = emission->blocks->devices[block->device_first + i];
+    struct lumos_built_task task = {emission->handles.items[built->first_device + i]};
+    bool sums = emission->from->tasks.items[like].kind == LUMOS_COLLECTIVE && task.number != LUMOS_NONE;
+    for (uint32_t d = emission->dep_first[like]; sums && d < emission->dep_first[like + 1]; d++) {
+      const struct lumos_dep *dep = &emission->from->deps.items[emission->deps[d]];
+      bool of_pass = dep->kind == LUMOS_DEP_EVENT && dep->src != LUMOS_NONE &&
+                     emission->from->tasks.items[dep->src].micro_batch != LUMOS_ABSENT_INT;
+      if (of_pass && latest.number != LUMOS_NONE && find_built(emission, index, dep->src).number != latest.number) {
+        lumos_build_dep(emission->builder, emission->deps[d], latest, LUMOS_ABSENT, task);
+        break;
+      }
+    }
+  }
+}
+
 static void tie_item(const struct emission *emission, uint32_t index) {
   const struct built *built = &emission->built[index];
   const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
@@ -493,6 +515,9 @@ static bool build_items(struct emission *emission, bool recorded, struct lumos_e
       tie_threads(emission, i);
       tie_transfers(emission, i, around);
     }
+    if (emission->puts_off) {
+      tie_sums(emission, i, around);
+    }
     remember_last(emission, i);
   }
   free(around);
@@ -542,6 +567,7 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
   emission->recorded = plan->recorded;
+  emission->puts_off = !plan->recorded && plan->pipeline.schedule == LUMOS_ZB_H1;
   emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;
   if (!plan->recorded) {
     lumos_build_model(emission->builder, &plan->model);

@@ -145,11 +145,9 @@ jobs=("${short[@]}")
 judge 8 configuration 'configurations' "$@"
 
 # Points of the step that the worst part of the breakdown, and the bubble, may be off: of the recorded configuration, and of others.
-# Not so good yet: what runs beside the gradients of weights that ZB-H1 puts off, where the recording put none off.
 awk -F'|' '
   { most = 2; bubble = 1.5 }
   $1 == "recorded" { most = 1; bubble = 1 }
-  $2 !~ /zero bubble/ && $3 ~ /zb-h1/ { most = 5 }
   $4 > most || $5 > bubble' shares >off
 [[ " $* " != *' --table '* ]] || { printf '\n| job | configuration | breakdown off by, points | bubble |\n|---|---|---|---|\n' && awk -F'|' '{ printf "| %s | %s | %s | %s |\n", $2, $3, $4, $5 }' shares; }
 [[ " $* " == *' --without '* ]] || [ ! -s off ] || fail "where time goes is further off than it may be: $(head -5 off | tr '\n' ' ')"
