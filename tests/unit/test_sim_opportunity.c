@@ -86,8 +86,8 @@ static void kernels_become_one(void **state) {
       HOST("0:3", "s7", 0, "norm", "N1", 51, 10, 0, ",'gap':0,'call':'0:0','launch_lag':1,'residual':0"),
       HOST("0:4", "s7", 1, "norm", "N2", 101, 10, 0, ",'gap':2,'call':'0:1','launch_lag':1,'residual':0"),
       HOST("0:5", "s7", 2, "elementwise", "N3", 151, 10, 0, ",'gap':2,'call':'0:2','launch_lag':1,'residual':0"),
-      "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,'evidence':'recorded',"
-      "'mode':'fixed'}\n"};
+      "{'type':'dep','at':0,'dst':'0:0','kind':'boundary','from':'start','to':'start','lag':0,",
+      "'evidence':'recorded','mode':'fixed'}\n"};
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     lumos_text_put(&text, lines[i]);
