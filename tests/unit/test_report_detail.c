@@ -102,9 +102,10 @@ static void holds(void **state) {
   struct lumos_text text = packed(job, &options, &held, NULL);
   assert_has(&text, "\"held\":[null,0],\n\"hold\":[0,1],\n\"ends\":[[1,3,2]]}");
   assert_has(&text, "\"held\":[0,2,-1],\n\"hold\":[3,4,5],\n\"ends\":[]}");
-  assert_has(&text, "\"holds\":[[\"outside the recording\",\"end\",\"unexplained\"],[\"thread order\",\"end\",\"recorded\"],"
-                    "[\"wait\",\"end\",\"inferred\"],[\"launch\",\"end\",\"recorded\"],"
-                    "[\"stream order\",\"end\",\"ordered\"],[\"launch\",\"start\",\"recorded\"]]");
+  assert_has(&text,
+             "\"holds\":[[\"outside the recording\",\"end\",\"unexplained\"],[\"thread order\",\"end\",\"recorded\"],"
+             "[\"wait\",\"end\",\"inferred\"],[\"launch\",\"end\",\"recorded\"],"
+             "[\"stream order\",\"end\",\"ordered\"],[\"launch\",\"start\",\"recorded\"]]");
   lumos_text_free(&text);
   lumos_job_free(job);
 }
@@ -371,9 +372,8 @@ static void routes(void **state) {
   report_detail_read(&from, &detail);
   report_detail_json(&detail, &text);
   lumos_text_char(&text, '\0');
-  assert_has(
-      &text,
-      "\"routes\":[[9,0,[-1,0,1],[5,7,78],[0,0,1]]],\n\"holds\":[[\"outside the recording\",\"end\",\"unexplained\"],[\"launch\",");
+  assert_has(&text, "\"routes\":[[9,0,[-1,0,1],[5,7,78],[0,0,1]]],\n\"holds\":[[\"outside the "
+                    "recording\",\"end\",\"unexplained\"],[\"launch\",");
   report_detail_free(&detail);
   report_timelines_free(&timelines);
   lumos_text_free(&text);
