@@ -165,7 +165,7 @@ static void find_split(const struct diagnosis_figures *figures, struct stage *st
     time = report_sum(time, stages[s].parts[LUMOS_PART_LAYER] / stages[s].weight / figures->steps);
     whole += stages[s].layers;
   }
-  if (time / whole > 0) {
+  if (whole > 0 && time / whole > 0) {
     found->layers = stages[found->stage].layers;
     found->stages = count;
     int64_t most = split_evenly(stages, count, whole, time / whole, found->split);
