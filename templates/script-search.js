@@ -6,7 +6,8 @@ const search = {names: new Set(), found: [], place: NONE}; /* numbers of names; 
 const findTasks = (words) => {
   const {lanes, names, texts} = job();
   const wanted = words.trim().toLowerCase();
-  const hits = texts.map((text) => text.toLowerCase().includes(wanted));
+  const plain = (text) => text.replace(/[_ -]/g, ''); /* all_reduce is AllReduce in a kernel's name */
+  const hits = texts.map((text) => text.toLowerCase()).map((text) => text.includes(wanted) || (plain(wanted) !== '' && plain(text).includes(plain(wanted))));
   search.names = new Set();
   search.found = [];
   search.place = NONE;
