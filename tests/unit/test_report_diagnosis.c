@@ -189,6 +189,8 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
   struct lumos_diagnosis diagnosis = diagnose(job);
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNRECORDED_RANK, MS(36), 360000);
+  expect_sentences(job, "The step takes 100.0 ms: rank 1 is 36.00 ms late (36.0 %), and the other 2 ranks wait. Check "
+                        "whether another process uses that GPU.");
   lumos_diagnosis_free(&diagnosis);
   job->metrics.items[job->metrics.count - 1].value.units = MS(17);
   diagnosis = diagnose(job);

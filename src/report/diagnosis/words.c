@@ -121,17 +121,22 @@ static void put_time_late(const struct diagnosis_story *story, const struct lumo
   lumos_text_char(out, ')');
 }
 
-/* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait" */
+/* "rank 2's CPU is 990 ms late (90.5 %), and the other 3 ranks wait"; whose: NULL: the rank itself is late. */
 static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
                      struct lumos_text *out) {
   bool several = count_ranks(story, finding) > 1;
   if (several) {
-    lumos_text_format(out, "the %ss of ", whose);
+    if (whose != NULL) {
+      lumos_text_format(out, "the %ss of ", whose);
+    }
     put_ranks(story, finding, out);
     lumos_text_put(out, is_doubtful(story) ? " seem up to " : " are up to ");
   } else {
     put_ranks(story, finding, out);
-    lumos_text_format(out, "\xE2\x80\x99s %s %s ", whose, is_doubtful(story) ? "seems" : "is");
+    if (whose != NULL) {
+      lumos_text_format(out, "\xE2\x80\x99s %s", whose);
+    }
+    lumos_text_put(out, is_doubtful(story) ? " seems " : " is ");
   }
   put_time_late(story, finding, out);
   put_waiting_ranks(story, finding, out);
@@ -220,8 +225,8 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
     case LUMOS_CAUSE_SLOW_GPU:
       put_late(story, finding, "GPU", out);
       return;
-    case LUMOS_CAUSE_UNRECORDED_RANK:
-      put_late(story, finding, "GPU", out);
+    case LUMOS_CAUSE_UNRECORDED_RANK: /* the recording does not show what of it is */
+      put_late(story, finding, NULL, out);
       return;
     case LUMOS_CAUSE_IMBALANCE:
       put_imbalance(story, finding, out);
