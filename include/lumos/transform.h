@@ -50,7 +50,7 @@ bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struc
 
 /* Another network, as a file describes it (src/cost/network.h): transfers take what NCCL's model says of both networks, by
  * the ratio, where this one's figures are fitted to the job's own transfers. What is known of no size keeps its time,
- * which a note says. */
+ * which a note says. Kernels that run beside more or less of it take longer or shorter, as the trace shows. */
 bool lumos_transform_network(struct lumos_job *job, const char *file, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* RANK=FACTOR: kernels of that rank take FACTOR times as long, but no communication, copies or memsets. */

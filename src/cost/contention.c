@@ -100,8 +100,9 @@ struct lumos_run *lumos_measured_runs(const struct lumos_job *job) {
 
 /* ---- what the trace shows ---- */
 
-struct sample { /* a kernel */
-  uint64_t key; /* of its name, shape and phase */
+struct sample {  /* a kernel */
+  uint64_t kind; /* its name, phase, and the op and shapes that it works on */
+  uint32_t rank; /* a slow rank is slow beside nothing, too */
   int64_t dur, beside;
   uint8_t of; /* enum lumos_contended */
 };
@@ -110,7 +111,8 @@ LUMOS_VECTOR_TYPE(samples, struct sample);
 /* Those that ran beside less come first. */
 static int by_key(const void *left, const void *right) {
   const struct sample *a = left, *b = right;
-  return a->key != b->key         ? LUMOS_ORDER(a->key, b->key)
+  return a->kind != b->kind       ? LUMOS_ORDER(a->kind, b->kind)
+         : a->rank != b->rank     ? LUMOS_ORDER(a->rank, b->rank)
          : a->beside != b->beside ? LUMOS_ORDER(a->beside, b->beside)
                                   : LUMOS_ORDER(a->dur, b->dur);
 }
@@ -120,17 +122,45 @@ static enum lumos_contended class_of(const struct lumos_task *task) {
   return product ? LUMOS_CONTENDED_PRODUCTS : LUMOS_CONTENDED_OTHERS;
 }
 
-static uint64_t key_of(const struct lumos_job *job, const struct lumos_task *task) {
-  uint32_t span = lumos_shaped_op(job, task);
-  uint64_t key = lumos_hash_mix(lumos_hash_mix(1, task->name), task->phase);
-  return span == LUMOS_NONE
-             ? key
-             : lumos_hash_mix(lumos_hash_mix(key, job->spans.items[span].shapes), job->spans.items[span].name);
+/* The op that launches the task; LUMOS_NONE. */
+static uint32_t op_of(const struct lumos_job *job, const struct lumos_task *task) {
+  enum { DEEPEST = 1000 };
+  uint32_t span = task->call != LUMOS_NONE ? job->tasks.items[task->call].span : task->span;
+  for (int depth = 0; span != LUMOS_NONE && depth < DEEPEST; depth++, span = job->spans.items[span].parent) {
+    if (job->spans.items[span].kind == LUMOS_SPAN_OP) {
+      return span;
+    }
+  }
+  return LUMOS_NONE;
 }
 
-/* Kernels that ran beside other communication, too, show nothing of this one. */
+/* By span: its shapes were recorded, and it launches no communication, which has nothing to do with what a kernel
+ * computes. The caller frees it. */
+static uint8_t *find_shaped_ops(const struct lumos_job *job) {
+  uint8_t *shaped = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (size_t s = 0; s < job->spans.count; s++) {
+    shaped[s] = job->spans.items[s].shapes != LUMOS_NO_STRING;
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    uint32_t op = lumos_on_stream(job, task) && lumos_is_communication(task->kind) ? op_of(job, task) : LUMOS_NONE;
+    if (op != LUMOS_NONE) {
+      shaped[op] = 0;
+    }
+  }
+  return shaped;
+}
+
+static uint64_t kind_of(const struct lumos_job *job, const struct lumos_task *task, uint32_t op) {
+  uint64_t key = lumos_hash_mix(lumos_hash_mix(1, task->name), task->phase);
+  return lumos_hash_mix(lumos_hash_mix(key, job->spans.items[op].shapes), job->spans.items[op].name);
+}
+
+/* Kernels that ran beside other communication, too, show nothing of this one; and those of an op without shapes may be of
+ * any size, so that they are not compared. */
 static void find_samples(struct samples *samples, const struct lumos_job *job, const uint8_t *communication) {
   struct lumos_run *runs = lumos_measured_runs(job);
+  uint8_t *shaped = find_shaped_ops(job);
   uint8_t *others = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
@@ -140,25 +170,30 @@ static void find_samples(struct samples *samples, const struct lumos_job *job, c
           *beside_others = lumos_times_beside(job, runs, others);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    if (computes(job, task) && runs[t].start != LUMOS_ABSENT && runs[t].dur > 0 && beside_others[t] == 0) {
-      struct sample sample = {key_of(job, task), runs[t].dur, beside[t], (uint8_t)class_of(task)};
+    bool runs_alone = runs[t].start != LUMOS_ABSENT && runs[t].dur > 0 && beside_others[t] == 0;
+    uint32_t op = runs_alone && computes(job, task) ? op_of(job, task) : LUMOS_NONE;
+    if (op != LUMOS_NONE && shaped[op]) {
+      struct sample sample = {kind_of(job, task, op), lumos_rank_of(job, task), runs[t].dur, beside[t],
+                              (uint8_t)class_of(task)};
       lumos_vector_push(samples, sample);
     }
   }
   free(beside);
   free(beside_others);
   free(others);
+  free(shaped);
   free(runs);
   lumos_vector_sort(samples, by_key);
 }
 
-struct shown {         /* by kernels of one class, of all keys */
+struct shown {         /* by kernels of one class, of all kinds */
   double lost, beside; /* ns: what they took longer, and how long they ran beside communication */
-  int64_t kernels, keys;
+  int64_t kernels, kinds;
+  uint64_t last; /* the kind that was counted last */
 };
 
-/* Of one key: those beside nothing, [first, alone), give what it takes; the others, [alone, end), what it loses. */
-static void add_key(const struct sample *samples, size_t first, size_t alone, size_t end, struct shown *shown) {
+/* Of one kind on one rank: those beside nothing, [first, alone), give what it takes; the others, [alone, end), what it loses. */
+static void add_kind(const struct sample *samples, size_t first, size_t alone, size_t end, struct shown *shown) {
   enum { LEAST_ALONE = 3, LEAST_PART = 4 }; /* a kernel of which less than a fourth is beside shows little. Chosen */
   if (alone - first < LEAST_ALONE) {
     return;
@@ -176,19 +211,22 @@ static void add_key(const struct sample *samples, size_t first, size_t alone, si
   shown->lost += lost;
   shown->beside += beside;
   shown->kernels += kernels;
-  shown->keys += kernels > 0;
+  if (kernels > 0 && (shown->kinds == 0 || shown->last != samples[first].kind)) {
+    shown->last = samples[first].kind;
+    shown->kinds++;
+  }
 }
 
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of it. */
 static void judge(const struct shown *shown, struct lumos_loss *loss) {
-  enum { LEAST_KEYS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
-  static const double MOST = 0.6;              /* of the time: more is something else */
-  if (shown->keys < LEAST_KEYS || shown->kernels < LEAST_KERNELS) {
+  enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
+  static const double MOST = 0.6;               /* of the time: more is something else */
+  if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }
   double part = fmin(fmax(shown->lost / shown->beside, 0), MOST);
   loss->share = part / (1 - part);
-  loss->error = loss->share / sqrt((double)shown->keys);
+  loss->error = loss->share / sqrt((double)shown->kinds);
   loss->evidence = shown->kernels;
 }
 
@@ -202,10 +240,12 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
   find_samples(&samples, job, communication);
   for (size_t first = 0, end = 0; first < samples.count; first = end) {
     size_t alone = first;
-    for (end = first; end < samples.count && samples.items[end].key == samples.items[first].key; end++) {
+    for (end = first; end < samples.count && samples.items[end].kind == samples.items[first].kind &&
+                      samples.items[end].rank == samples.items[first].rank;
+         end++) {
       alone += samples.items[end].beside == 0;
     }
-    add_key(samples.items, first, alone, end, &shown[samples.items[first].of]);
+    add_kind(samples.items, first, alone, end, &shown[samples.items[first].of]);
   }
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contention->losses[of] = elsewhere;

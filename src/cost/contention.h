@@ -15,7 +15,7 @@ struct lumos_contention {
   } losses[LUMOS_CONTENDED]; /* matrix products and attention; all others */
 };
 
-/* The trace's own: kernels of one name, shape and phase that ran beside this communication (a byte a task), against the
+/* The trace's own: kernels of one name, shape, phase and rank that ran beside this communication (a byte a task), against the
  * median of those that ran beside none. Where less than three such show it, what was measured elsewhere. O(tasks log tasks). */
 void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_job *job,
                           const uint8_t *communication);

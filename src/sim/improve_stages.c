@@ -44,21 +44,24 @@ static uint32_t stage_of_task(const struct lumos_improving *improving, uint32_t 
 
 /* False: of some stage no rank is there. */
 static bool find_stages(const struct lumos_improving *improving, struct stage *stages, int32_t count) {
-  for (size_t r = 0; r < improving->job->ranks.count; r++) {
-    uint32_t stage = stage_of(improving, r, count);
-    if (stage != LUMOS_NONE) {
-      stages[stage].ranks += lumos_rank_weight(&improving->job->ranks.items[r]);
-    }
-  }
+  uint8_t *works = lumos_allocate_zeroed(improving->job->ranks.count + 1, 1); /* of a rank kernels were recorded */
   for (uint32_t t = 0; t < improving->job->tasks.count; t++) {
     const struct lumos_task *task = lumos_improving_task(improving, t);
     uint32_t work = work_of(improving, t), stage = stage_of_task(improving, t, count);
     if (work != LUMOS_NONE && stage != LUMOS_NONE && lumos_on_stream(improving->job, task)) {
-      const struct lumos_rank *rank = &improving->job->ranks.items[lumos_rank_of(improving->job, task)];
-      stages[stage].sum[work] =
-          lumos_weighted_sum(stages[stage].sum[work], task->dur + gap_before(improving, t), lumos_rank_weight(rank));
+      uint32_t r = lumos_rank_of(improving->job, task);
+      stages[stage].sum[work] = lumos_weighted_sum(stages[stage].sum[work], task->dur + gap_before(improving, t),
+                                                   lumos_rank_weight(&improving->job->ranks.items[r]));
+      works[r] = 1;
     }
   }
+  for (size_t r = 0; r < improving->job->ranks.count; r++) {
+    uint32_t stage = works[r] ? stage_of(improving, r, count) : LUMOS_NONE;
+    if (stage != LUMOS_NONE) {
+      stages[stage].ranks += lumos_rank_weight(&improving->job->ranks.items[r]);
+    }
+  }
+  free(works);
   bool all = true;
   for (int32_t s = 0; s < count; s++) {
     for (int work = 0; work < WORKS; work++) {

@@ -26,7 +26,7 @@ struct tool_transforming {
     "them waits for what came before them.")                                                                           \
   X(target, 0, "fuse", "SELECTOR", lumos_transform_fuse,                                                               \
     "Fuse selected kernels that follow each other on a stream, without a wait in between, into one kernel with one "   \
-    "launch. It takes as long as the longest of them.")                                                                \
+    "launch. Where shapes were recorded, it saves what one writes and the next reads.")                                \
   X(target, 0, "straggler", "RANK=FACTOR", lumos_transform_straggler,                                                  \
     "Let the kernels of one rank take FACTOR times as long; its communication and copies do not.")                     \
   X(target, 0, "jitter", "SIGMA", lumos_transform_jitter,                                                              \

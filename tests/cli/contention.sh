@@ -39,5 +39,12 @@ lumos-parse emulated/rank*.json | lumos-graph -o job.graph
 lumos-transform --network same.json job.graph 2>/dev/null | grep '^{"type":"task"' | sed 's/,"timing":.*//' >then
 grep '^{"type":"task"' job.graph | sed 's/,"timing":.*//' >was
 same was then 'a network that describes nothing changes tasks'
+# A slow rank is no contention: without any, its matrix products take less than a fifth longer beside longer transfers.
+emulated-cluster --quiet --plain --steps 2 --layers 4 --hidden 2048 --micro-batches 2 --dp 4 --contention 0,0 --straggler 1=2 slow >/dev/null || fail 'the emulated cluster fails'
+lumos-parse slow/rank*.json 2>/dev/null | lumos-graph -o slow.graph 2>/dev/null
+echo '{"intra": {"bandwidth_gbps": 20}}' >slower.json
+lumos-transform --network slower.json slow.graph 2>/dev/null |
+  jq -rn 'reduce (inputs | select(.type == "task" and .was and .kind == "gemm")) as $t ({}; .["\($t.rank)"] += [$t.dur / $t.was]) | to_entries[] | "\(.key) \(.value | max)"' >longest
+awk '{ of[$1] = $2 } END { exit !(of[1] > 0 && of[1] < 1.2) }' longest || fail "kernels of the slow rank take longer: $(tr '\n' ';' <longest)"
 proved "in $cases cases kernels take what they then take beside more or less communication"
 finish

@@ -168,20 +168,24 @@ static void networks_are_read(void **state) {
   }
 }
 
-/* Three kernels of three names run 100 alone, and four times beside communication that ends with them, 150: a third of that
+/* Three kernels of three names, of one op with shapes or without, run 100 alone, and four times beside communication that ends with them, 150: a third of that
  * time is lost, and a kernel takes half as much more. */
-static struct lumos_job *contended(int names, const char *kind) {
+static struct lumos_job *contended_of(int names, const char *kind, const char *shapes) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
+                                        "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
                                         "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
                                         "{'type':'lane','rank':0,'lane':'s8','kind':'stream','native':'8'}\n");
+  lumos_text_format(
+      &text, "{'type':'span','id':'0:0','rank':0,'lane':'t1','kind':'op','name':'aten::mm','start':0,'dur':9000%s}\n",
+      shapes);
   int at = 0, id = 0, beside[12], count = 0;
   for (int name = 0; name < 3; name++) {
     for (int i = 0; i < 7; i++, id++) {
       int dur = i < 3 ? 100 : 150;
       lumos_text_format(&text,
                         "{'type':'task','id':'0:%d','rank':0,'lane':'s7','seq':%d,'kind':'%s','name':'k%d','start':%d,"
-                        "'dur':%d,'lag':0,'step':0}\n",
+                        "'dur':%d,'lag':0,'step':0,'span':'0:0'}\n",
                         id, id, kind, name % names, at, dur);
       beside[count] = at;
       count += i >= 3;
@@ -199,6 +203,10 @@ static struct lumos_job *contended(int names, const char *kind) {
   struct lumos_job *job = job_from_text(text.bytes);
   lumos_text_free(&text);
   return job;
+}
+
+static struct lumos_job *contended(int names, const char *kind) {
+  return contended_of(names, kind, ",'shapes':'[[8,8],[8,8]]'");
 }
 
 static struct lumos_contention fitted(struct lumos_job *job) {
@@ -221,6 +229,8 @@ static void overlaps_show_what_communication_costs_kernels(void **state) {
   assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 12);
   assert_int_equal(contention.losses[LUMOS_CONTENDED_OTHERS].evidence, 0); /* of these nothing is known */
   expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.2);
+  contention = fitted(contended_of(3, "gemm", "")); /* they may be of any size */
+  assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 0);
   contention = fitted(contended(3, "norm"));
   expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.5);
   contention = fitted(contended(2, "norm")); /* two kernels are chance */
