@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The rooms of src use only rooms before them, in the order that src/README.md gives, which names all of them; headers of include use no room.
+# At the top there is nothing but what belongs there.
 . "$(dirname "$0")/lib.sh"
 cd "$source_folder" || exit 1
 
@@ -20,5 +21,11 @@ for room in "${rooms[@]}"; do
 done
 [ "$arrows" -gt 500 ] || fail "only $arrows uses found"
 ! grep -rnE '#include "' include || fail 'a public header uses a room'
+if [ -e .git ] && command -v git >/dev/null; then
+  strange=$(git ls-files | cut -d/ -f1 | sort -u | grep -vxE '\..*|CMakeLists\.txt|LICENSE|README\.md|src|templates|include|tests|examples|reports')
+  [ -z "$strange" ] || fail "at the top: $strange"
+else
+  echo 'SKIPPED in part: what stands at the top, for this is no git repository'
+fi
 proved "${#rooms[@]} rooms, $arrows uses, none of a room that comes later"
 finish
