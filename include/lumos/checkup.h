@@ -24,7 +24,7 @@ enum lumos_grade {
   LUMOS_GRADE_F,     /* nothing to analyze */
 };
 
-struct lumos_finding {
+struct lumos_checkup_row {
   const char *code; /* stable: "sync_events" */
   const char *name; /* "sync events" */
   const char *unit; /* what is counted: "waits"; may be "" */
@@ -36,7 +36,7 @@ struct lumos_finding {
   const char *names; /* of what is missing, text of the job; NULL */
 };
 
-enum { LUMOS_MOST_FINDINGS = 24 };
+enum { LUMOS_CHECKUP_ROWS = 24 };
 
 struct lumos_checkup {
   enum lumos_grade grade;
@@ -49,7 +49,7 @@ struct lumos_checkup {
   int64_t device_tasks, streams, communication; /* communication: those of device_tasks that are */
   int64_t host_tasks, threads;
   /* What was asked of it. */
-  struct lumos_finding findings[LUMOS_MOST_FINDINGS]; /* in the order of the table */
+  struct lumos_checkup_row findings[LUMOS_CHECKUP_ROWS]; /* in the order of the table */
   size_t count;
 };
 
@@ -58,7 +58,7 @@ struct lumos_checkup {
 void lumos_checkup_take(const struct lumos_job *job, struct lumos_checkup *checkup);
 
 /* Is the finding one that lowers the grade? What has a cost and the grade A is optional. */
-static inline bool lumos_is_gap(const struct lumos_finding *finding) { return finding->grade > LUMOS_GRADE_A; }
+static inline bool lumos_is_gap(const struct lumos_checkup_row *finding) { return finding->grade > LUMOS_GRADE_A; }
 
 /* "A" to "D", "F". */
 const char *lumos_grade_name(enum lumos_grade grade);

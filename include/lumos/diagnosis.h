@@ -47,7 +47,6 @@ struct lumos_finding {
   int32_t layers; /* that an unbalanced stage holds; LUMOS_ABSENT_INT: not known */
   int32_t stages; /* of that pipeline, where layers is known; else 0 */
   int32_t split[LUMOS_FINDING_STAGES]; /* how many layers each stage should hold: split[0 .. stages) */
-  int64_t split_saves;                 /* about what that saves of a step */
   uint32_t group;                      /* index in job->groups; LUMOS_NONE */
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
   bool with_waiting; /* of LUMOS_CAUSE_CPU_BOUND: waiting for other ranks, which wait for their CPUs, is in it */
@@ -66,6 +65,7 @@ enum lumos_limit {
   LUMOS_LIMIT_REPLAY,           /* replay error */
   LUMOS_LIMIT_REBUILD,          /* rebuild error: the recorded configuration, written anew */
   LUMOS_LIMIT_CROSS_STEP,       /* one step predicted from another */
+  LUMOS_LIMIT_NO_GPU,           /* of the ranks: no GPU work was recorded */
   LUMOS_LIMIT_NOT_RECORDED,     /* of the step: outside the recording */
   LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
   LUMOS_LIMIT_UNEXPLAINED,      /* of the step: unexplained delays of GPU starts */

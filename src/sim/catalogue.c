@@ -6,7 +6,8 @@
 
 static const struct lumos_metric_definition definitions[] = {
     {"step_time", "step time", "ns", NULL,
-     "From the end of the previous step to the end of this step's last GPU task. After a change, means, shares and "
+     "From the end of the previous step to the end of this step's last kernel or copy. After a change, means, shares "
+     "and "
      "sums leave out the first of several steps: it starts with work left over from the unchanged job."},
     {"host_step_time", "CPU step time", "ns", "step_time",
      "The length of the program's own step mark on the CPU. The GPU may be far behind."},
@@ -194,10 +195,12 @@ static const struct lumos_metric_definition definitions[] = {
     {"step_spread", "step-to-step variation", "share", "step_time",
      "How much the measured times of two like steps differ. Where it is small, a small cross-step error says little."},
     {"transplant_matched", "tasks matched between steps", "share", "device_tasks",
-     "The share of the GPU tasks of two like steps that have a partner in the other step, by order and name. Steps "
+     "The share of the kernels and copies of two like steps that have a partner in the other step, by order and name. "
+     "Steps "
      "are alike from 98 % on, if CPU tasks with a partner take 95 % of their threads' time."},
     {"unexplained_lag", "unexplained delay", "ns", "step_time",
-     "Starts of GPU tasks over 2 \xC2\xB5s earlier or later than the rules of the graph explain, summed. Copied from "
+     "Starts of kernels and copies over 2 \xC2\xB5s earlier or later than the rules of the graph explain, summed. "
+     "Copied from "
      "the trace into the simulation, not modelled."},
     {"boundary", "waiting outside the recording", "ns", "step_time",
      "Waiting for work outside the recording: launched before it, in steps that are not shown, or, where all of the "
@@ -225,12 +228,15 @@ static const struct lumos_metric_definition definitions[] = {
      "How much longer a step took with the profiler than as many steps just before it, timed without it by the "
      "recorder that comes with Lumos. All measured times contain it."},
     {"device_time", "GPU time", "ns", NULL,
-     "Durations of all GPU tasks of a step, summed over streams and ranks. Tasks that run at once count twice, and "
+     "Durations of all kernels and copies of a step, summed over streams and ranks. Tasks that run at once count "
+     "twice, and "
      "communication includes waiting. As recorded, or, for a changed job, as simulated."},
     {"kind_time", "GPU time by kind", "ns", "device_time", "GPU time of all tasks of one kind."},
-    {"kind_count", "tasks by kind", "tasks", NULL, "The number of GPU tasks of one kind in a step, on all ranks."},
+    {"kind_count", "tasks by kind", "tasks", NULL,
+     "The number of kernels and copies of one kind in a step, on all ranks."},
     {"kernel_time", "GPU time by kernel", "ns", "device_time", "GPU time of all tasks of one name."},
-    {"kernel_count", "tasks by kernel", "tasks", NULL, "The number of GPU tasks of one name in a step, on all ranks."},
+    {"kernel_count", "tasks by kernel", "tasks", NULL,
+     "The number of kernels and copies of one name in a step, on all ranks."},
     {"op_time", "GPU time by op", "ns", "device_time",
      "GPU time of what an op launched, by phase. Backward work counts for the op whose gradient it computes, found "
      "by autograd's sequence number."},
@@ -304,10 +310,12 @@ static const struct lumos_metric_definition definitions[] = {
      "lock "
      "or for memory."},
     {"launched_count", "launched alone", "count", NULL,
-     "GPU tasks that calls of one name launched, one task each. Launches of graphs, with many tasks each, are left "
+     "Kernels and copies that calls of one name launched, one task each. Launches of graphs, with many tasks each, are "
+     "left "
      "out."},
     {"short_kernel_count", "shorter than their launch", "count", "launched_count",
-     "GPU tasks that run for less time than the call that launched them takes, where that is at most 50 \xC2\xB5s. The "
+     "Kernels and copies that run for less time than the call that launched them takes, where that is at most 50 "
+     "\xC2\xB5s. The "
      "GPU outruns the CPU: fuse them, or launch them as a CUDA graph."},
     {"call_median", "median of a call", "ns", NULL,
      "The median duration of the calls of one name over all steps and ranks, the lower one of two."},
@@ -322,7 +330,8 @@ static const struct lumos_metric_definition definitions[] = {
      "thread launched in that time. Annotations lie in each other, so these do not add up."},
     {"annotation_count", "annotations", "count", NULL, "How many annotations of one name a step has, on all ranks."},
     {"coverage", "coverage", "share", "device_tasks",
-     "The share of GPU tasks for which the recording names the call that launched them, or the op that made the call."},
+     "The share of kernels and copies for which the recording names the call that launched them, or the op that made "
+     "the call."},
     {"clock_offset", "clock offset", "ns", NULL,
      "Lumos adds this to all of a rank's times so that collectives end together on their ranks."},
     {"clock_error", "clock error", "ns", NULL,

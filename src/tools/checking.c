@@ -18,7 +18,7 @@ static void put_coloured(struct lumos_text *text, enum lumos_grade grade, const 
 }
 
 /* "3 of 8 UNIT", and how many of those missing were launched before the recording. */
-static void put_share(struct lumos_text *text, const struct lumos_finding *finding) {
+static void put_share(struct lumos_text *text, const struct lumos_checkup_row *finding) {
   report_put_count(text, finding->have);
   lumos_text_put(text, " of ");
   report_put_count(text, finding->of);
@@ -49,9 +49,10 @@ static void put_ranks(struct lumos_text *text, const struct lumos_job *job, cons
   }
 }
 
-/* "30 host tasks on 2 threads" */
-static void put_work(struct lumos_text *text, int64_t tasks, const char *noun, int64_t lanes, const char *lane) {
-  report_put_counted(text, tasks, noun);
+/* "30 kernels and copies on 2 streams" */
+static void put_work(struct lumos_text *text, int64_t tasks, const char *nouns, int64_t lanes, const char *lane) {
+  report_put_count(text, tasks);
+  lumos_text_put(text, nouns);
   if (lanes > 0) {
     lumos_text_put(text, " on ");
     report_put_counted(text, lanes, lane);
@@ -70,14 +71,14 @@ static void put_holdings(struct lumos_text *text, const struct lumos_job *job, c
   lumos_text_put(text, " in a recording of ");
   report_put_time(text, checkup->duration);
   lumos_text_put(text, "\n          ");
-  put_work(text, checkup->device_tasks, "GPU task", checkup->streams, "stream");
+  put_work(text, checkup->device_tasks, " kernels and copies", checkup->streams, "stream");
   if (checkup->communication > 0) {
     lumos_text_put(text, ", ");
     report_put_count(text, checkup->communication);
     lumos_text_put(text, " of them communication");
   }
   lumos_text_put(text, "; ");
-  put_work(text, checkup->host_tasks, "CPU task", checkup->threads, "thread");
+  put_work(text, checkup->host_tasks, " CPU tasks", checkup->threads, "thread");
   lumos_text_char(text, '\n');
 }
 
@@ -85,7 +86,7 @@ static void put_holdings(struct lumos_text *text, const struct lumos_job *job, c
 static void put_recorded(struct lumos_text *text, const struct lumos_checkup *checkup) {
   size_t column = 0;
   for (size_t i = 0; i < checkup->count; i++) {
-    const struct lumos_finding *finding = &checkup->findings[i];
+    const struct lumos_checkup_row *finding = &checkup->findings[i];
     if (finding->cost != NULL) {
       continue;
     }
@@ -116,7 +117,7 @@ static void put_names(struct lumos_text *text, const char *names) {
   lumos_utf8_make_printable(text->bytes + start, text->length - start);
 }
 
-static void put_gap(struct lumos_text *text, const struct lumos_finding *finding, bool coloured) {
+static void put_gap(struct lumos_text *text, const struct lumos_checkup_row *finding, bool coloured) {
   put_coloured(text, finding->grade, lumos_grade_name(finding->grade), coloured);
   lumos_text_format(text, "  %s: ", finding->name);
   put_share(text, finding);
@@ -144,7 +145,7 @@ static size_t put_gaps(struct lumos_text *text, const struct lumos_checkup *chec
 
 static void put_optional(struct lumos_text *text, const struct lumos_checkup *checkup) {
   for (size_t i = 0; i < checkup->count; i++) {
-    const struct lumos_finding *finding = &checkup->findings[i];
+    const struct lumos_checkup_row *finding = &checkup->findings[i];
     if (finding->cost != NULL && !lumos_is_gap(finding)) {
       lumos_text_format(text, "optional  %s: %s; %s\n", finding->name, finding->cost, finding->cure);
     }
@@ -202,7 +203,7 @@ static void put_count_member(struct lumos_text *text, const char *name, int64_t 
   }
 }
 
-static void put_finding(struct lumos_text *text, const struct lumos_finding *finding) {
+static void put_finding(struct lumos_text *text, const struct lumos_checkup_row *finding) {
   lumos_text_put(text, "{\"code\":");
   lumos_text_json_string(text, finding->code, strlen(finding->code));
   put_count_member(text, "have", finding->have);

@@ -35,7 +35,7 @@ static const struct row rows[] = {
       "none: this version cannot read these categories yet"},
      {LUMOS_GRADE_C, "only the CPU side of the others is known; GPU work may be in rows of unknown categories",
       "none: this version cannot read these categories yet"}},
-    {"launches", "launches", "GPU tasks", TALLY(launches), 90,
+    {"launches", "launches", "kernels and copies", TALLY(launches), 90,
      {LUMOS_GRADE_D, "GPU work cannot be tied to the CPU's calls", ACTIVITIES},
      {LUMOS_GRADE_B, "what launched the others is unknown, mostly in the first step",
       "torch.cuda.synchronize() before the profiler.step() that starts the recording; or more steps"}},
@@ -112,7 +112,7 @@ static const struct row rows[] = {
       "profile(with_stack=True, ...) on every rank; slows the CPU"}},
 };
 /* clang-format on */
-_Static_assert(sizeof rows / sizeof *rows <= LUMOS_MOST_FINDINGS, "raise LUMOS_MOST_FINDINGS");
+_Static_assert(sizeof rows / sizeof *rows <= LUMOS_CHECKUP_ROWS, "raise LUMOS_CHECKUP_ROWS");
 
 static const struct meaning *meaning_of(const struct row *row, const struct trace_tally *tally) {
   static const struct meaning nothing_missing = NOTHING;
@@ -139,8 +139,8 @@ static void judge(struct lumos_checkup *checkup, const struct trace_tallies *tal
     }
     const struct meaning *meaning = meaning_of(row, tally);
     checkup->findings[checkup->count++] =
-        (struct lumos_finding){row->code,     row->name,      row->unit,     tally->have,   tally->of,
-                               tally->before, meaning->grade, meaning->cost, meaning->cure, names_of(row, tallies)};
+        (struct lumos_checkup_row){row->code,     row->name,      row->unit,     tally->have,   tally->of,
+                                   tally->before, meaning->grade, meaning->cost, meaning->cure, names_of(row, tallies)};
     checkup->grade = meaning->grade > checkup->grade ? meaning->grade : checkup->grade;
   }
 }

@@ -290,7 +290,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'no op was recorded in (?P<said>%s) of that time' % SHARE, blamed),
     (r'Gaps and unusually long calls on the CPU take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
     (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),
-    (r'No launch was recorded for (?P<said>%s) of the GPU tasks' % SHARE,
+    (r'No launch was recorded for (?P<said>%s) of the kernels and copies' % SHARE,
      lambda text, match: compare(text, match['said'], 1 - document['trust']['launched_share'])),
     (r'^(?:GPUs compute|The GPU computes) for (?P<said>%s) of the step$' % SHARE,
      lambda text, match: compare(text, match['said'], of_job('exposed_compute', spoken) + of_job('overlapped', spoken))),

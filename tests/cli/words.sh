@@ -9,6 +9,7 @@ private='
 \bthe host\b(?! name)                          | the CPU
 \bhost(\x27s)? (time|task|gap|step|side|thread|work|row|call|overhead|unknown|replay)s?\b | CPU time, CPU work
 \bhost-bound\b|\bbound by the host\b           | CPU-bound
+\bGPU tasks?\b                                | kernels and copies
 \bthe device\b|\bdevice\x27s\b|\bdevice (work|time|row|task|side)s?\b | the GPU, GPU work
 \blargest loss\b                               | largest overhead
 \bno computation hides\b                       | exposed communication

@@ -172,7 +172,7 @@ static struct lumos_checkup checkup_of(int parts) {
 }
 
 /* NULL: none of this code. */
-static const struct lumos_finding *find(const struct lumos_checkup *checkup, const char *code) {
+static const struct lumos_checkup_row *find(const struct lumos_checkup *checkup, const char *code) {
   for (size_t i = 0; i < checkup->count; i++) {
     if (strcmp(checkup->findings[i].code, code) == 0) {
       return &checkup->findings[i];
@@ -182,7 +182,7 @@ static const struct lumos_finding *find(const struct lumos_checkup *checkup, con
 }
 
 static void expect(const struct lumos_checkup *checkup, const char *code, int have, int of, enum lumos_grade grade) {
-  const struct lumos_finding *finding = find(checkup, code);
+  const struct lumos_checkup_row *finding = find(checkup, code);
   if (finding == NULL || finding->have != have || finding->of != of || finding->grade != grade) {
     fail_msg("%s: expected %d of %d, grade %s; found %d of %d, grade %s", code, have, of, lumos_grade_name(grade),
              finding != NULL ? (int)finding->have : -1, finding != NULL ? (int)finding->of : -1,

@@ -150,7 +150,7 @@ static void put_collectives_finding(const struct lumos_job *job, struct lumos_te
     lumos_text_put(out, "No communication kernel was recorded");
     return;
   }
-  report_put_part(out, coverage.joined, coverage.collectives, "communication kernel");
+  report_put_part(out, coverage.joined, coverage.collectives, "communication kernels");
   lumos_text_put(out, lumos_job_weight(job) > 1 ? " joined across ranks"
                                                 : " joined: their other ranks are not in the traces");
 }

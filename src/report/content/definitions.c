@@ -15,7 +15,8 @@ static const struct report_definition definitions[] = {
      "before, and how "
      "much steps differ."},
     {"step", "step",
-     "One training iteration, as the profiler marks it. On a rank step k ends with its last GPU task and begins where "
+     "One training iteration, as the profiler marks it. On a rank step k ends with its last kernel or copy and begins "
+     "where "
      "step k-1 ended. The job's step ends with its last rank's."},
     {"phase", "phase",
      "Forward, backward, deferred weight gradients, or the optimizer. Recovered from spans, from autograd's sequence "
@@ -74,7 +75,7 @@ static const struct report_definition definitions[] = {
     {"recorded", "recorded",
      "From the first to the last instant of the rank's recording, steps that are not shown included."},
     {"before_recording", "launched before",
-     "GPU tasks whose launch was before the recording began, so that no call is known."},
+     "Kernels and copies whose launch was before the recording began, so that no call is known."},
     {"crossing", "crossing", "CPU events that overlapped instead of nesting. Lumos cut them to nest."},
     {"repaired", "repaired", "Events with wrong fields that Lumos could correct."},
     {"skipped", "skipped", "Unusable events."},
@@ -124,7 +125,7 @@ static void add_measure(struct lumos_text *out, const struct lumos_metric_defini
   lumos_text_format(out, " Unit: %s", metric->unit);
   if (metric->of != NULL) {
     lumos_text_put(out, strcmp(metric->unit, "share") == 0 ? " of " : ", of ");
-    lumos_text_put(out, of != NULL ? of->term : "GPU tasks"); /* else a count of rank.coverage: device_tasks */
+    lumos_text_put(out, of != NULL ? of->term : "kernels and copies"); /* else a count of rank.coverage: device_tasks */
   }
   lumos_text_put(out, ".");
 }

@@ -333,7 +333,7 @@ void report_put_detail(const struct report_detail *detail, struct lumos_text *ou
     report_put_counted(out, detail->tasks, "drawn task");
     lumos_text_put(out, " one by one.");
   } else {
-    report_put_part(out, detail->embedded, detail->tasks, "task");
+    report_put_part(out, detail->embedded, detail->tasks, "tasks");
     lumos_text_put(out, " one by one");
     put_choice(detail, out);
   }

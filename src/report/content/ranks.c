@@ -27,14 +27,14 @@ static void put_rank(const struct lumos_job *job, const struct lumos_rank *rank,
   }
 }
 
-/* "26,600 of 32,932 GPU tasks come with the call that launched them" */
+/* "26,600 of 32,932 kernels and copies come with the call that launched them" */
 static void put_ranks_finding(const struct lumos_job *job, struct lumos_text *out) {
   struct report_coverage coverage = report_coverage_of(job);
   if (coverage.device_tasks == LUMOS_ABSENT || coverage.device_tasks == 0) {
-    lumos_text_put(out, "No GPU task was recorded");
+    lumos_text_put(out, "No kernel or copy was recorded");
     return;
   }
-  report_put_part(out, coverage.launched, coverage.device_tasks, "GPU task");
+  report_put_part(out, coverage.launched, coverage.device_tasks, "kernels and copies");
   lumos_text_put(out, " come with the call that launched them");
 }
 
@@ -44,7 +44,7 @@ void report_table_ranks(const struct lumos_job *job, bool details, struct report
       {"gpu", "GPU", NULL, COLUMN_TEXT},
       {"recorded", "recorded", "recorded", COLUMN_MS},
       {"events", "events", NULL, COLUMN_COUNT},
-      {"device_tasks", "GPU tasks", "task", COLUMN_COUNT},
+      {"device_tasks", "kernels and copies", "task", COLUMN_COUNT},
       {"launched", "with call", "coverage", COLUMN_SHARE},
       {"opped", "with op", "coverage", COLUMN_SHARE},
       {"before_recording", "launched before", "before_recording", COLUMN_COUNT},
@@ -59,7 +59,7 @@ void report_table_ranks(const struct lumos_job *job, bool details, struct report
   const size_t count = sizeof columns / sizeof columns[0];
   report_table_begin(table, "ranks", columns, details ? count : count - PRIVATE_COLUMNS);
   put_ranks_finding(job, &table->finding);
-  lumos_text_put(&table->caption, "What was found on every rank. Shares: of the rank's GPU tasks");
+  lumos_text_put(&table->caption, "What was found on every rank. Shares: of the rank's kernels and copies");
   int64_t left_out = lumos_job_weight(job) - (int64_t)job->ranks.count;
   if (left_out > 0) {
     lumos_text_put(&table->caption, ". Left out: ");

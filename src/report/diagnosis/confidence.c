@@ -11,18 +11,13 @@ enum { NEVER = 1000000 }; /* the whole is no more */
 static const struct {
   int64_t fair, poor;
 } thresholds[LUMOS_LIMITS] = {
-    [LUMOS_LIMIT_REPLAY] = {10000, 50000},
-    [LUMOS_LIMIT_REBUILD] = {10000, 50000},
-    [LUMOS_LIMIT_CROSS_STEP] = {30000, 100000},
-    [LUMOS_LIMIT_NOT_RECORDED] = {50000, 250000},
-    [LUMOS_LIMIT_BOUNDARY] = {50000, 250000},
-    [LUMOS_LIMIT_UNEXPLAINED] = {20000, 100000},
-    [LUMOS_LIMIT_UNSPLIT] = {50000, 250000},
+    [LUMOS_LIMIT_REPLAY] = {10000, 50000},        [LUMOS_LIMIT_REBUILD] = {10000, 50000},
+    [LUMOS_LIMIT_CROSS_STEP] = {30000, 100000},   [LUMOS_LIMIT_NO_GPU] = {0, 500000},
+    [LUMOS_LIMIT_NOT_RECORDED] = {50000, 250000}, [LUMOS_LIMIT_BOUNDARY] = {50000, 250000},
+    [LUMOS_LIMIT_UNEXPLAINED] = {20000, 100000},  [LUMOS_LIMIT_UNSPLIT] = {50000, 250000},
     [LUMOS_LIMIT_UNJOINED] = {50000, NEVER}, /* unsplit is what of it can be seen in the step */
-    [LUMOS_LIMIT_VARIATION] = {100000, 500000},
-    [LUMOS_LIMIT_BLAMED_UNKNOWN] = {500000, NEVER},
-    [LUMOS_LIMIT_CPU_UNKNOWN] = {100000, 500000},
-    [LUMOS_LIMIT_PROFILER] = {100000, 500000},
+    [LUMOS_LIMIT_VARIATION] = {100000, 500000},   [LUMOS_LIMIT_BLAMED_UNKNOWN] = {500000, NEVER},
+    [LUMOS_LIMIT_CPU_UNKNOWN] = {100000, 500000}, [LUMOS_LIMIT_PROFILER] = {100000, 500000},
     [LUMOS_LIMIT_UNLAUNCHED] = {250000, 500000},
 };
 
@@ -33,6 +28,19 @@ static int64_t unlaunched(const struct lumos_job *job) {
   return coverage.device_tasks > 0
              ? report_share(coverage.device_tasks - report_sum(coverage.launched, 0), coverage.device_tasks)
              : LUMOS_ABSENT;
+}
+
+/* Streams of older versions do not say what was recorded. */
+static int64_t without_gpu(const struct lumos_job *job) {
+  int64_t without = 0;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    const struct lumos_rank *rank = &job->ranks.items[i];
+    if (rank->coverage.device_tasks == LUMOS_ABSENT) {
+      return LUMOS_ABSENT;
+    }
+    without += rank->coverage.device_tasks == 0 ? lumos_rank_weight(rank) : 0;
+  }
+  return report_share(without, lumos_job_weight(job));
 }
 
 /* The replay error of the mean step, or the worst one where there is no mean. */
@@ -66,6 +74,8 @@ static int64_t size_of(const struct diagnosis_figures *figures, const struct lum
       return size(facts->rebuild_error);
     case LUMOS_LIMIT_CROSS_STEP:
       return size(facts->transplant_error);
+    case LUMOS_LIMIT_NO_GPU:
+      return without_gpu(figures->job);
     case LUMOS_LIMIT_NOT_RECORDED:
       return report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED);
     case LUMOS_LIMIT_BOUNDARY:

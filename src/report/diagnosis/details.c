@@ -60,6 +60,7 @@ static void add_limits(struct details *details) {
     const char *label, *term, *evidence;
   } rows[] = {
       {LUMOS_LIMIT_REBUILD, "rebuild error", "rebuild_error", "of the measured step, in the recorded configuration"},
+      {LUMOS_LIMIT_NO_GPU, "ranks without GPU work", "coverage", "of the ranks: their CPUs alone were recorded"},
       {LUMOS_LIMIT_NOT_RECORDED, "not recorded", "not_recorded", "of the step, on the mean of all ranks"},
       {LUMOS_LIMIT_UNSPLIT, "unsplit communication", "communication_unsplit", "of the step: waiting or transfer"},
       {LUMOS_LIMIT_BLAMED_UNKNOWN, "blamed without an op", "straggler_delay",
@@ -125,24 +126,24 @@ static void add_cross_step(struct details *details) {
   lumos_text_put(&detail->evidence, "between similar steps, mean size");
   detail = add(details, "matched tasks", "transplant_matched", LUMOS_LIMIT_NONE);
   report_put_share(&detail->figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
-  lumos_text_put(&detail->evidence, "of GPU tasks, worst step");
+  lumos_text_put(&detail->evidence, "of kernels and copies, worst step");
 }
 
 /* "2,912 of 2,917" as a share, with the counts as evidence. */
-static void put_part(struct detail *detail, int64_t part, int64_t whole, const char *noun) {
+static void put_part(struct detail *detail, int64_t part, int64_t whole, const char *nouns) {
   report_put_share(&detail->figure, report_share(part, whole));
-  report_put_part(&detail->evidence, part, whole, noun);
+  report_put_part(&detail->evidence, part, whole, nouns);
 }
 
 static void add_coverage(struct details *details) {
   struct report_coverage coverage = report_coverage_of(details->facts->job);
   if (coverage.device_tasks > 0) {
     put_part(add(details, "launches found", "coverage", LUMOS_LIMIT_UNLAUNCHED), coverage.launched,
-             coverage.device_tasks, "GPU task");
+             coverage.device_tasks, "kernels and copies");
   }
   if (coverage.collectives > 0) {
     put_part(add(details, "collectives joined", "joined", LUMOS_LIMIT_NONE), coverage.joined, coverage.collectives,
-             "collective");
+             "collectives");
   }
 }
 

@@ -265,7 +265,6 @@ static void find_imbalance(struct diagnosing *search) {
   finding.ratio = imbalance.ratio;
   finding.layers = imbalance.layers;
   finding.stages = imbalance.stages;
-  finding.split_saves = imbalance.split_saves;
   memcpy(finding.split, imbalance.split, sizeof finding.split);
   if (imbalance.part != 0) {
     finding.part = imbalance.part;

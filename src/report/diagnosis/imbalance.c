@@ -1,6 +1,7 @@
 /* Finding the stage with most work. */
 #include "report/diagnosis/imbalance.h"
 
+#include "report/diagnosis/blocked.h"
 #include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -11,10 +12,13 @@ enum {
   MOST_LAYERS = 100000, /* no model has more */
 };
 
+/* Sums over ranks and steps first, of one rank's step after average_stages. */
 struct stage {
-  int64_t compute, weight;
-  int64_t parts[PARTS]; /* summed over tasks and steps */
-  int32_t layers;       /* LUMOS_ABSENT_INT: of no number that the model has */
+  int64_t weight;
+  int64_t compute, host; /* of GPUs; of the CPU threads that launch their work */
+  int64_t parts[PARTS];  /* of compute */
+  int64_t calls[PARTS];  /* that launch work of this part; 0: of any */
+  int32_t layers;        /* LUMOS_ABSENT_INT: of no number that the model has */
 };
 
 /* How many stages there are; 0: the coordinates of a rank are not known. */
@@ -31,14 +35,35 @@ static int32_t count_stages(const struct diagnosis_figures *figures) {
   return most <= (int64_t)job->ranks.count ? (int32_t)most : 0;
 }
 
-static void add_parts(const struct diagnosis_figures *figures, const struct lumos_rank *rank, struct stage *stage) {
+static void add_task(const struct lumos_job *job, uint32_t number, int64_t weight, struct stage *stage) {
+  const struct lumos_task *task = &job->tasks.items[number];
+  unsigned part = task->part < PARTS ? task->part : 0;
+  if (task->kind == LUMOS_LAUNCH) {
+    stage->calls[part] = report_sum(stage->calls[part], weight);
+  } else if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind)) {
+    stage->parts[part] = report_sum(stage->parts[part], report_product(task->dur, weight));
+  }
+}
+
+/* What a thread is busy for; blocked by the GPU it is not. */
+static int64_t busy_time(const struct lumos_job *job, uint32_t number) {
+  struct lumos_times own = lumos_own_times(job, number);
+  bool blocked = lumos_detail_of(job, &job->tasks.items[number])->wait.on != 0;
+  return report_sum(own.lag > 0 ? own.lag : 0, blocked ? 0 : own.dur);
+}
+
+static void add_tasks(const struct diagnosis_figures *figures, const struct lumos_rank *rank, struct stage *stage) {
   const struct lumos_job *job = figures->job;
   int64_t weight = lumos_rank_weight(rank);
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && task->part < PARTS &&
-        diagnosis_counts_step(figures, task->step)) {
-      stage->parts[task->part] = report_sum(stage->parts[task->part], report_product(task->dur, weight));
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    bool launches = lane->kind == LUMOS_THREAD && diagnosis_launches(job, lane);
+    for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+      if (diagnosis_counts_step(figures, job->tasks.items[t].step)) {
+        add_task(job, t, weight, stage);
+        int64_t busy = launches ? busy_time(job, t) : 0;
+        stage->host = report_sum(stage->host, report_product(busy, weight));
+      }
     }
   }
 }
@@ -57,22 +82,69 @@ static struct stage *read_stages(const struct diagnosis_figures *figures, int32_
       int64_t weight = lumos_rank_weight(&job->ranks.items[r]);
       stage->compute = report_sum(stage->compute, report_product(rank->compute - slower, weight));
       stage->weight += weight;
-      add_parts(figures, &job->ranks.items[r], stage);
+      add_tasks(figures, &job->ranks.items[r], stage);
     }
   }
   return stages;
 }
 
+static int64_t calls_of(const struct stage *stage) {
+  int64_t sum = 0;
+  for (int part = 0; part < PARTS; part++) {
+    sum += stage->calls[part];
+  }
+  return sum;
+}
+
+/* A launch takes the mean of all stages, so that a slow CPU is not taken for more work. */
+static int64_t host_pace(const struct stage *stages, int32_t count) {
+  int64_t host = 0, calls = 0;
+  for (int32_t s = 0; s < count; s++) {
+    host = report_sum(host, stages[s].host);
+    calls = report_sum(calls, calls_of(&stages[s]));
+  }
+  return calls > 0 ? host / calls : 0;
+}
+
+/* False: of a stage nothing was recorded. */
+static bool average_stages(const struct diagnosis_figures *figures, struct stage *stages, int32_t count) {
+  int64_t pace = host_pace(stages, count);
+  bool complete = true;
+  for (int32_t s = 0; s < count; s++) {
+    struct stage *stage = &stages[s];
+    complete = complete && stage->weight > 0;
+    if (stage->weight > 0) {
+      stage->compute /= stage->weight;
+      stage->host = report_product(calls_of(stage), pace) / stage->weight / figures->steps;
+      for (int part = 0; part < PARTS; part++) {
+        stage->parts[part] = stage->parts[part] / stage->weight / figures->steps;
+        stage->calls[part] = report_product(stage->calls[part], pace) / stage->weight / figures->steps;
+      }
+    }
+  }
+  return complete;
+}
+
+static bool paced_by_host(const struct stage *stage) { return stage->host > stage->compute; }
+
+/* Of the GPU or the CPU, whichever sets the pace. */
+static int64_t work_of(const struct stage *stage) { return paced_by_host(stage) ? stage->host : stage->compute; }
+
+/* Of the stage's work. */
+static int64_t part_of(const struct stage *stage, int part, bool by_host) {
+  return by_host ? stage->calls[part] : stage->parts[part];
+}
+
 /* What takes most of the difference to the mean of the other stages. Layers count where they are more. */
-static void name_part(const struct diagnosis_figures *figures, const struct stage *stages, int32_t count,
-                      struct diagnosis_imbalance *found) {
+static void name_part(const struct stage *stages, int32_t count, struct diagnosis_imbalance *found) {
   const struct stage *heavy = &stages[found->stage];
+  bool by_host = paced_by_host(heavy);
   int64_t most = 0;
   for (int part = LUMOS_PART_EMBEDDING; part < PARTS; part++) {
-    int64_t own = heavy->parts[part] / heavy->weight / figures->steps;
+    int64_t own = part_of(heavy, part, by_host);
     int64_t others = 0;
     for (int32_t s = 0; s < count; s++) {
-      others += s == found->stage ? 0 : stages[s].parts[part] / stages[s].weight / figures->steps / (count - 1);
+      others += s == found->stage ? 0 : part_of(&stages[s], part, by_host) / (count - 1);
     }
     if (own - others > most) {
       most = own - others;
@@ -126,51 +198,49 @@ static bool read_layers(const struct diagnosis_figures *figures, struct stage *s
   return sum == whole;
 }
 
-/* Hands out the layers, of `layer` ns each. Returns what the stage with most work then takes. */
-static int64_t split_evenly(const struct stage *stages, int32_t count, int32_t whole, int64_t layer, int32_t *split) {
+/* Hands out the layers, of `layer` ns each. */
+static void split_evenly(const struct stage *stages, int32_t count, bool by_host, int64_t layer,
+                         struct diagnosis_imbalance *found) {
   int64_t loads[LUMOS_FINDING_STAGES];
+  int32_t left = -count;
   for (int32_t s = 0; s < count; s++) {
-    split[s] = 1;
-    loads[s] = stages[s].compute - (stages[s].layers - 1) * layer;
+    found->split[s] = 1;
+    loads[s] = (by_host ? stages[s].host : stages[s].compute) - (stages[s].layers - 1) * layer;
+    left += stages[s].layers;
   }
-  for (int32_t left = whole - count; left > 0; left--) {
+  for (; left > 0; left--) {
     int32_t least = 0;
     for (int32_t s = 1; s < count; s++) {
       least = loads[s] < loads[least] ? s : least;
     }
-    split[least]++;
+    found->split[least]++;
     loads[least] += layer;
   }
-  int64_t most = 0;
-  for (int32_t s = 0; s < count; s++) {
-    most = loads[s] > most ? loads[s] : most;
-  }
-  return most;
 }
 
-/* What of a stage's time a step takes longer for: with few micro-batches others wait for it less often. */
-static int64_t cost_of(int64_t time, int64_t batches) {
-  return batches > 0 ? (int64_t)((__int128)time * (batches - 1) / batches) : time;
-}
-
-static void find_split(const struct diagnosis_figures *figures, struct stage *stages, int32_t count, int64_t batches,
+static void find_split(const struct diagnosis_figures *figures, struct stage *stages, int32_t count,
                        struct diagnosis_imbalance *found) {
   found->layers = LUMOS_ABSENT_INT;
   if (count > LUMOS_FINDING_STAGES || !read_layers(figures, stages, count)) {
     return;
   }
+  bool by_host = paced_by_host(&stages[found->stage]);
   int64_t time = 0;
   int32_t whole = 0;
   for (int32_t s = 0; s < count; s++) {
-    time = report_sum(time, stages[s].parts[LUMOS_PART_LAYER] / stages[s].weight / figures->steps);
+    time = report_sum(time, part_of(&stages[s], LUMOS_PART_LAYER, by_host));
     whole += stages[s].layers;
   }
   if (whole > 0 && time / whole > 0) {
     found->layers = stages[found->stage].layers;
     found->stages = count;
-    int64_t most = split_evenly(stages, count, whole, time / whole, found->split);
-    found->split_saves = cost_of(stages[found->stage].compute - most, batches);
+    split_evenly(stages, count, by_host, time / whole, found);
   }
+}
+
+/* What of a stage's time a step takes longer for: with few micro-batches others wait for it less often. */
+static int64_t cost_of(int64_t time, int64_t batches) {
+  return batches > 0 ? (int64_t)((__int128)time * (batches - 1) / batches) : time;
 }
 
 struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures) {
@@ -182,23 +252,22 @@ struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figur
     return found;
   }
   struct stage *stages = read_stages(figures, count);
-  int64_t sum = 0;
+  bool complete = average_stages(figures, stages, count);
   int32_t heavy = 0;
-  bool complete = true;
+  int64_t compute = 0, host = 0;
   for (int32_t s = 0; s < count; s++) {
-    complete = complete && stages[s].weight > 0;
-    stages[s].compute = stages[s].weight > 0 ? stages[s].compute / stages[s].weight : 0;
-    heavy = stages[s].compute > stages[heavy].compute ? s : heavy;
-    sum = report_sum(sum, stages[s].compute);
+    heavy = work_of(&stages[s]) > work_of(&stages[heavy]) ? s : heavy;
+    compute = report_sum(compute, stages[s].compute);
+    host = report_sum(host, stages[s].host);
   }
-  int64_t most = stages[heavy].compute;
-  int64_t cost = cost_of(most - sum / count, batches);
+  int64_t most = work_of(&stages[heavy]), sum = paced_by_host(&stages[heavy]) ? host : compute;
+  int64_t cost = cost_of(most - (host > compute ? host : compute) / count, batches);
   if (complete && cost > 0 && sum > most) {
     found.stage = heavy;
     found.cost = cost;
     found.ratio = report_share(most, (sum - most) / (count - 1));
-    name_part(figures, stages, count, &found);
-    find_split(figures, stages, count, batches, &found);
+    name_part(stages, count, &found);
+    find_split(figures, stages, count, &found);
   }
   free(stages);
   return found;

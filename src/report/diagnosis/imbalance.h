@@ -8,17 +8,17 @@
 struct diagnosis_imbalance {
   int32_t stage; /* LUMOS_ABSENT_INT: no pipeline, or stages alike */
   int64_t cost;  /* ns of a step */
-  int64_t ratio; /* its compute to the mean of the other stages', in millionths */
+  int64_t ratio; /* its work to the mean of the other stages', in millionths */
   uint8_t part;  /* enum lumos_part that the others lack or have less of, and takes most of the difference; 0: none */
   int64_t part_time; /* what it takes of a step */
   int32_t layers; /* that it holds; LUMOS_ABSENT_INT: layers are not known, or there are more stages than have room */
-  int32_t stages, split[LUMOS_FINDING_STAGES]; /* what each stage should hold, */
-  int64_t split_saves;                         /* and about what that saves of a step, by the formula below */
+  int32_t stages, split[LUMOS_FINDING_STAGES]; /* what each stage should hold */
 };
 
-/* With M micro-batches and P stages of compute C_s a step, the fastest schedule takes max C + (sum of the others) / M;
- * with the same work in equal parts (M + P - 1) / M mean C. The difference, (M - 1) / M (max C - mean C), is the cost;
- * of one micro-batch there is none. Compute is without what stragglers take longer.
+/* With M micro-batches and P stages of work W_s a step, the fastest schedule takes max W + (sum of the others) / M;
+ * with the same work in equal parts (M + P - 1) / M mean W. The difference, (M - 1) / M (max W - mean W), is the cost;
+ * of one micro-batch there is none. Work is what the GPU computes, without what stragglers take longer, or, if that is
+ * more, its launches by what the CPU takes for one, on the mean over all stages.
  *
  * The split: all layers are handed out anew, each to the stage that would then have least work, at least one to each
  * stage; a layer takes the mean of all. O(tasks + layers x stages). */

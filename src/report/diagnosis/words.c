@@ -146,9 +146,9 @@ static void put_imbalance(const struct diagnosis_story *story, const struct lumo
                           struct lumos_text *out) {
   lumos_text_format(out, "stage %d (", finding->stage);
   put_ranks(story, finding, out);
-  lumos_text_put(out, ") computes ");
+  lumos_text_put(out, ") has ");
   put_ratio(finding->ratio, out);
-  lumos_text_put(out, " as long as the other stages");
+  lumos_text_put(out, " the work of other stages");
   if (finding->part != 0) {
     bool layers = finding->part == LUMOS_PART_LAYER;
     lumos_text_format(out, ", because it holds %s,",
@@ -322,11 +322,11 @@ static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_SLOW_CPU] =
         "Give that rank\xE2\x80\x99s process CPU cores of its own and look for other work on its host",
     [LUMOS_CAUSE_SLOW_GPU] = "Check that GPU\xE2\x80\x99s clock, temperature and power limit, or the input it gets",
-    [LUMOS_CAUSE_UNRECORDED_RANK] = "Check whether another process uses that GPU",
+    [LUMOS_CAUSE_UNRECORDED_RANK] = "Record more steps, and check whether another process uses that GPU",
     [LUMOS_CAUSE_DATA_LOADER] = "Use more data loader workers or a larger prefetch factor",
     [LUMOS_CAUSE_SLOW_LINK] = "Check that link or its network adapter, or place the group elsewhere",
     [LUMOS_CAUSE_IMBALANCE] = "Move layers from that stage to the others",
-    [LUMOS_CAUSE_BUBBLE] = "Use more micro-batches, or an interleaved or zero-bubble schedule",
+    [LUMOS_CAUSE_BUBBLE] = "Use more micro-batches",
     [LUMOS_CAUSE_WAITING] = "Even out the work of ranks, or reduce how often they meet",
     [LUMOS_CAUSE_COMMUNICATION] = "Overlap communication with computation, or reduce its bytes",
     [LUMOS_CAUSE_CPU_BOUND] = "Capture the step in CUDA graphs, or fuse kernels so that fewer are launched",
@@ -355,24 +355,35 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   lumos_text_put(out, " more there than similar ranks in each step");
 }
 
-/* "Move 2 of the stage's 4 layers to other stages, which saves about 6.2 ms (lumos-transform --split 5,5,4,2 predicts the
- * step)"; false: nothing is to be moved. */
+/* "Move 2 of the stage's 4 layers to other stages (lumos-transform --split 5,5,4,2 predicts what that saves)"; false: nothing is to be moved. */
 static bool put_split(const struct lumos_finding *finding, struct lumos_text *out) {
   int32_t surplus = finding->layers != LUMOS_ABSENT_INT ? finding->layers - finding->split[finding->stage] : 0;
   bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
   if (surplus > 0) {
-    lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages, which saves about ", surplus,
-                      finding->layers);
-    report_put_time(out, finding->split_saves);
-    lumos_text_put(out, " (lumos-transform --split ");
+    lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (lumos-transform --split ",
+                      surplus, finding->layers);
     for (int32_t s = 0; s < finding->stages; s++) {
       lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
     }
-    lumos_text_put(out, " predicts the step)");
+    lumos_text_put(out, " predicts what that saves)");
   } else if (divide) {
     lumos_text_put(out, "Moving whole layers does not help: divide the output head over more ranks");
   }
   return surplus > 0 || divide;
+}
+
+/* Schedules with a smaller bubble than the one that the job has, where that is known. */
+static void put_other_schedule(const struct lumos_job *job, struct lumos_text *out) {
+  const char *schedule = "";
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool named = strcmp(lumos_string(job->strings, metric->name), "bubble_theory") == 0;
+    schedule = named ? lumos_string(job->strings, metric->scope.kind) : schedule;
+  }
+  if (strcmp(schedule, "zb-h1") != 0) {
+    lumos_text_put(out, strcmp(schedule, "interleaved") == 0 ? ", or a zero-bubble schedule"
+                                                             : ", or an interleaved or zero-bubble schedule");
+  }
 }
 
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
@@ -389,7 +400,9 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   lumos_text_put(out, matched ? actions[finding->cause]
                               : "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that "
                                 "waiting can be split from transfer");
-  if (late && is_large_ratio(finding->ratio)) {
+  if (finding->cause == LUMOS_CAUSE_BUBBLE) {
+    put_other_schedule(story->job, out);
+  } else if (late && is_large_ratio(finding->ratio)) {
     lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");
     put_ratio(finding->ratio, out);
     lumos_text_put(out, " as long as those of similar ranks");
@@ -656,6 +669,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_REBUILD] = "Rebuilt in its recorded configuration, the job misses its measured step by ",
       [LUMOS_LIMIT_REPLAY] = "The model misses the measured step by ",
       [LUMOS_LIMIT_CROSS_STEP] = "The model predicts one step from another with an error of ",
+      [LUMOS_LIMIT_NO_GPU] = "No GPU work was recorded on ",
       [LUMOS_LIMIT_NOT_RECORDED] = "The recording does not show what GPUs wait for during ",
       [LUMOS_LIMIT_BOUNDARY] = "Kernels wait for work that was not recorded for ",
       [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of kernels add up to ",
@@ -693,7 +707,8 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
     bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
     (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
     lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION ? ""
-                        : limit == LUMOS_LIMIT_UNLAUNCHED       ? " of the GPU tasks"
+                        : limit == LUMOS_LIMIT_UNLAUNCHED       ? " of the kernels and copies"
+                        : limit == LUMOS_LIMIT_NO_GPU           ? " of the ranks"
                         : limit == LUMOS_LIMIT_BLAMED_UNKNOWN   ? " of that time"
                                                                 : " of the step");
   }

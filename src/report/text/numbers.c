@@ -226,8 +226,10 @@ void report_put_time_range(struct lumos_text *text, int64_t low, int64_t high) {
   report_put_time_beside(text, high, low);
 }
 
-void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *noun) {
+void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *nouns) {
   report_put_count(text, part == LUMOS_ABSENT ? 0 : part);
   lumos_text_put(text, " of ");
-  report_put_counted(text, whole, noun);
+  report_put_count(text, whole);
+  lumos_text_put(text, NO_BREAK_SPACE);
+  lumos_text_put(text, nouns);
 }

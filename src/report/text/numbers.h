@@ -44,8 +44,8 @@ void report_put_time(struct lumos_text *text, int64_t nanoseconds);
 void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other);
 /* "88.1 ms to 91.2 ms" */
 void report_put_time_range(struct lumos_text *text, int64_t low, int64_t high);
-/* "2,912 of 2,917 GPU tasks"; an absent part is none. */
-void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *noun);
+/* "2,912 of 2,917 kernels and copies"; an absent part is none. */
+void report_put_part(struct lumos_text *text, int64_t part, int64_t whole, const char *nouns);
 /* The label of an axis whose ticks are `distance` apart: whole units, such as "20 ms" or "1,500 µs"; "0". */
 void report_put_tick(struct lumos_text *text, int64_t nanoseconds, int64_t distance);
 /* value / 10^exponent with exactly `decimals` decimals and no unit: columns of tables, whose header names the unit. */
