@@ -78,6 +78,8 @@ texts span.svg | grep -qx '10 ms' && texts span.svg | grep -qx '20 ms' && ! text
 expect 0 lumos-render sim --view gantt --ranks 0 --span 10ms-20ms -o span.svg
 columns=$(grep -o 'class="[a-z]*" d="[^"]*"' span.svg | wc -l)
 [ "$columns" -gt 3 ] || fail "--span draws $columns kinds of work"
+expect 2 lumos-render sim --view gantt --span 90s-91s -o none.svg
+says 'nothing ran then; the timeline ends at' && [ ! -e none.svg ] || fail 'a span after the end of the job makes a picture'
 expect 2 lumos-render no-such-file --span 10ms-20ms -o none.svg
 says --span --view gantt
 for span in 5ms 5-6 6ms-5ms 5ms-5ms 5ms- 5ms-6ms-; do

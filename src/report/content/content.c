@@ -195,6 +195,20 @@ static bool check_ranks(const struct lumos_job *job, const struct report_timelin
   return true;
 }
 
+/* Nor of a time at which nothing ran. */
+static bool check_span(const struct report_timelines *timelines, const struct report_timeline_choice *choice,
+                       struct lumos_error *error) {
+  if (!choice->has_span || timelines->from < timelines->end) {
+    return true;
+  }
+  struct lumos_text end = LUMOS_TEXT_BUFFER;
+  report_put_time(&end, timelines->end - report_timelines_origin(timelines));
+  bool good =
+      lumos_fail(error, "option --span: nothing ran then; the timeline ends at %.*s", (int)end.length, end.bytes);
+  lumos_text_free(&end);
+  return good;
+}
+
 bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content, struct lumos_error *error) {
   *content = (struct report_content){.job = job, .options = options};
@@ -205,6 +219,9 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
     return false;
   }
   report_timelines_read(job, &choice, &content->timelines);
+  if (!check_span(&content->timelines, &choice, error)) {
+    return false;
+  }
   struct reading reading = {content, error};
   if (lumos_parallel(2, job->threads, read_half, &reading) < 2) {
     return false;

@@ -331,6 +331,7 @@ void report_timelines_read(const struct lumos_job *job, const struct report_time
   }
   find_boundaries(timelines);
   timelines->begin = timelines->from;
+  timelines->end = timelines->until;
   int64_t origin = report_timelines_origin(timelines);
   timelines->from = origin > timelines->from && origin < timelines->until ? origin : timelines->from;
   if (choice->has_span) {

@@ -33,8 +33,9 @@ struct report_timelines {
   struct report_lanes folded; /* the others, as far as they fit */
   size_t left_out;            /* lanes that are not drawn */
   int64_t from, until;        /* what the picture shows: from the start of the first step; job time */
-  int64_t begin;              /* of everything that ran on the drawn lanes, also before the first step */
-  bool twice;                 /* measured work differs visibly from simulated work, and both are drawn */
+  int64_t begin; /* of everything that ran on the drawn lanes, also before the first step; or of the span */
+  int64_t end;   /* of everything that ran on them */
+  bool twice;    /* measured work differs visibly from simulated work, and both are drawn */
   struct report_boundaries steps; /* the job's, simulated */
   struct report_routes routes;    /* the steps' critical paths; none where they are not known or nobody asks */
   struct lumos_doubts doubts;     /* to be marked on the lanes; see doubt.h */
