@@ -75,7 +75,7 @@ enum lumos_limit {
   LUMOS_LIMIT_BLAMED_UNKNOWN,   /* of a late rank's own delay: outside any recorded op */
   LUMOS_LIMIT_CPU_UNKNOWN,      /* of the step: CPU gaps and calls without an explanation */
   LUMOS_LIMIT_PROFILER,         /* of the step: what the profiler takes on threads, where CPUs are to blame */
-  LUMOS_LIMIT_UNLAUNCHED,       /* of the GPU tasks: without a launch */
+  LUMOS_LIMIT_UNLAUNCHED,       /* of the kernels and copies: without a launch */
   LUMOS_LIMIT_UNTIED,           /* the job was changed, and who waits for whom in it is not known */
   LUMOS_LIMITS
 };

@@ -161,7 +161,7 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
  * it has none. */
 int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);
 
-/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its GPU tasks (CPU tasks if
+/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its kernels and copies (CPU tasks if
  * it has none; never before E_(k-1)), and starts at E_(k-1); the first selected step starts at rank.base (an instant of
  * the GPU clock where the rank has streams, else of the CPU clock). */
 struct lumos_step {

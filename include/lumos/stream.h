@@ -58,14 +58,14 @@
  *                    one phase of one micro-batch, without an interruption; without a phase, communication while no
  *                    pass ran. start counts from that of the step; chunk and track count from 0.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank,
- *                    the latest end of the GPU tasks of the step before (see step times in sim.h).
+ *                    the latest end of the kernels and copies of the step before (see step times in sim.h).
  *   rank.base_lag    of a changed job: from the latest end, as measured, of what ran on the GPU before the first step
  *                    to base. The changed job's first step begins so long after their simulated end. Absent: there are
  *                    none (any more), and it begins at base.
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in
  *                    ns, of the interval of offsets that nest as well.
  *   rank.coverage    python, sync: events of Python functions and modules, kept or not, and of synchronization
- *                    (cuda_sync). graph_nodes: GPU tasks here that name the node of the graph that launched them.
+ *                    (cuda_sync). graph_nodes: kernels and copies here that name the node of the graph that launched them.
  *   rank.unprofiled  so many steps took so many ns without the profiler: timed by the recorder before it started.
  *   rank.hta         what HTA reads of the whole recording, whichever steps were chosen, in its whole microseconds: see
  *                    hta.h. Kept always, for it is about a hundredth of a stream, and nothing else that is here says

@@ -282,6 +282,8 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'The model misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
     (r'predicts one step from another with an error of (?P<said>%s)' % SHARE, trust('transplant_error')),
     (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
+    (r'No GPU work was recorded on (?P<said>%s) of the ranks' % SHARE,
+     lambda text, match: compare(text, match['said'], sum(not rank['device_tasks'] for rank in table('ranks')) / len(table('ranks')))),
     (r'work that was not recorded for (?P<said>%s) of the step' % SHARE, trust('boundary')),
     (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
     (r'^(?:Confidence: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),

@@ -189,8 +189,8 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
   struct lumos_diagnosis diagnosis = diagnose(job);
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNRECORDED_RANK, MS(36), 360000);
-  expect_sentences(job, "The step takes 100.0 ms: rank 1 is 36.00 ms late (36.0 %), and the other 2 ranks wait. Check "
-                        "whether another process uses that GPU.");
+  expect_sentences(job, "The step takes 100.0 ms: rank 1 is 36.00 ms late (36.0 %), and the other 2 ranks wait. Record "
+                        "more steps, and check whether another process uses that GPU.");
   lumos_diagnosis_free(&diagnosis);
   job->metrics.items[job->metrics.count - 1].value.units = MS(17);
   diagnosis = diagnose(job);
@@ -261,6 +261,84 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   forget(job, &diagnosis);
 }
 
+/* Where CPUs set the pace, work is what they launch: 20 ms of kernels each, and so many launches of so many ms. */
+static struct lumos_job *launching_job(const uint32_t launches[2], const int64_t times[2]) {
+  static const struct parts parts[] = {{.compute = MS(20), .bubble = MS(80)}, {.compute = MS(20), .bubble = MS(80)}};
+  struct lumos_job *job = ranks_with(parts, 2);
+  struct lumos_model_description model = lumos_model_description_empty;
+  model.micro_batches = 5;
+  lumos_vector_push(&job->models, model);
+  for (uint32_t r = 0; r < 2; r++) {
+    job->ranks.items[r].has_parallel = true;
+    job->ranks.items[r].parallel = (struct lumos_parallel){0, (int32_t)r, 0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+    uint32_t thread = add_lane(job, r, "t1", LUMOS_THREAD);
+    for (uint32_t i = 0; i < launches[r]; i++) {
+      uint32_t task = add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", i * times[r], times[r]);
+      job->tasks.items[task].part = LUMOS_PART_LAYER;
+    }
+    (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(20));
+  }
+  return job;
+}
+
+static void a_stage_that_launches_more_has_more_work(void **state) {
+  (void)state;
+  struct lumos_job *job = launching_job((const uint32_t[]){2, 6}, (const int64_t[]){MS(10), MS(10)});
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  const struct lumos_finding *stage = find(&diagnosis, LUMOS_CAUSE_IMBALANCE);
+  assert_non_null(stage);
+  assert_int_equal(stage->stage, 1);
+  assert_int_equal(stage->time, MS(16)); /* 60 ms are 20 more than the mean of 40, and four fifths of it */
+  assert_int_equal(stage->ratio, 3000000);
+  assert_int_equal(stage->part, LUMOS_PART_LAYER);
+  assert_int_equal(stage->op_time, MS(60));
+  forget(job, &diagnosis);
+  job = launching_job((const uint32_t[]){4, 4}, (const int64_t[]){MS(5), MS(15)}); /* a slow CPU has no more work */
+  diagnosis = diagnose(job);
+  assert_null(find(&diagnosis, LUMOS_CAUSE_IMBALANCE));
+  forget(job, &diagnosis);
+}
+
+/* A bubble's advice leaves out the schedule that the job has already. */
+static void a_bubble_asks_for_a_better_schedule(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"1f1b", "Use more micro-batches, or an interleaved or zero-bubble schedule"},
+      {"interleaved", "Use more micro-batches, or a zero-bubble schedule"},
+      {"zb-h1", "Use more micro-batches; without"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = launching_job((const uint32_t[]){1, 1}, (const int64_t[]){MS(5), MS(5)});
+    struct lumos_error error = {LUMOS_DONE, ""};
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    add_kind(job, "bubble_theory", LUMOS_ABSENT_INT, cases[i][0], 300000);
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_true(lumos_report_verdict(job, &out, &error));
+    lumos_text_char(&out, '\0');
+    assert_non_null(strstr(out.bytes, cases[i][1]));
+    lumos_text_free(&out);
+    forget(job, &diagnosis);
+  }
+}
+
+/* A recording of CPUs alone says nothing of the GPUs that it is judged by. */
+static void ranks_without_gpu_work_limit_confidence(void **state) {
+  (void)state;
+  for (uint32_t with = 0; with <= 4; with++) {
+    static const struct parts parts[4] = {
+        {.compute = MS(90)}, {.compute = MS(90)}, {.compute = MS(90)}, {.compute = MS(90)}};
+    struct lumos_job *job = ranks_with(parts, 4);
+    add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+    for (uint32_t r = 0; r < with; r++) {
+      (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(90));
+    }
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_int_equal(diagnosis.confidence, with < 2 ? LUMOS_POOR : with < 4 ? LUMOS_FAIR : LUMOS_GOOD);
+    assert_int_equal(diagnosis.limit, with < 4 ? LUMOS_LIMIT_NO_GPU : LUMOS_LIMIT_NONE);
+    forget(job, &diagnosis);
+  }
+}
+
 /* Two stages with so many layers of 10 ms and an optimizer of 40, the second with a head besides; 5 micro-batches. */
 static struct lumos_job *layers_job(int32_t first, int32_t second, int64_t head) {
   const int64_t compute[] = {MS(40) + first * MS(10), MS(40) + second * MS(10) + head};
@@ -304,14 +382,8 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
        6,
        0,
        {4, 4},
-       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages, which saves about 16.00 ms (lumos-transform "
-       "--split 4,4 predicts "},
-      {2,
-       3,
-       MS(25),
-       {4, 1},
-       "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages, which saves about 12.00 ms (lumos-transform "
-       "--split 4,1 "},
+       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4 predicts "},
+      {2, 3, MS(25), {4, 1}, "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1 "},
       {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -531,7 +603,9 @@ static void the_best_gain_is_the_larger_one(void **state) {
   (void)state;
   struct lumos_job *job = late_job(0, MS(36));
   add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
-  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  }
   struct lumos_diagnosis diagnosis = diagnose(job);
   struct report_facts facts;
   report_facts_read(job, &facts);
@@ -702,6 +776,9 @@ int main(void) {
       cmocka_unit_test(ranks_that_are_late_together_are_named_together),
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
       cmocka_unit_test(an_unbalanced_pipeline_is_split_anew),
+      cmocka_unit_test(a_stage_that_launches_more_has_more_work),
+      cmocka_unit_test(a_bubble_asks_for_a_better_schedule),
+      cmocka_unit_test(ranks_without_gpu_work_limit_confidence),
       cmocka_unit_test(a_slow_gpu_is_told_by_other_stages),
       cmocka_unit_test(late_compute_of_a_usual_pace_is_no_slow_gpu),
       cmocka_unit_test(waiting_by_turns_for_cpus_is_theirs),

@@ -30,15 +30,15 @@ static int64_t unlaunched(const struct lumos_job *job) {
              : LUMOS_ABSENT;
 }
 
-/* Streams of older versions do not say what was recorded. */
 static int64_t without_gpu(const struct lumos_job *job) {
-  int64_t without = 0;
-  for (size_t i = 0; i < job->ranks.count; i++) {
-    const struct lumos_rank *rank = &job->ranks.items[i];
-    if (rank->coverage.device_tasks == LUMOS_ABSENT) {
-      return LUMOS_ABSENT;
+  int64_t without = lumos_job_weight(job);
+  uint32_t last = LUMOS_NONE;
+  for (size_t i = 0; i < job->lanes.count; i++) { /* in the order of ranks */
+    const struct lumos_lane *lane = &job->lanes.items[i];
+    if (lane->kind == LUMOS_STREAM && lane->rank != last) {
+      without -= lumos_rank_weight(&job->ranks.items[lane->rank]);
+      last = lane->rank;
     }
-    without += rank->coverage.device_tasks == 0 ? lumos_rank_weight(rank) : 0;
   }
   return report_share(without, lumos_job_weight(job));
 }
