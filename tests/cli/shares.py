@@ -173,7 +173,21 @@ def passes(text, match):
     for name, said in re.findall('(%s)(?: spans)? (%s)' % ('|'.join(PHASES), SHARE), text):
         compare(text, said, mean(PHASES[name]))
     for said in re.findall('(%s) is between them|no pass runs for (%s)' % (SHARE, SHARE), text):
-        compare(text, said[0] or said[1], mean('empty'))
+        compare(text, said[0] or said[1], empty_share('pipeline'))
+
+
+def empty_share(name):
+    return sum(row['empty'] or 0 for row in table(name)) / len(table(name)) / whole(name)
+
+
+def both_pipelines(text, match):
+    compare(text, match['recorded'], empty_share('recorded_pipeline'))
+    compare(text, match['predicted'], empty_share('pipeline'))
+
+
+def rebuilt(text, match):
+    errors = [metric['value'] for metric in document['metrics'] if metric['name'] == 'rebuild_error' and not metric['scope']]
+    compare(text, match['said'], abs(errors[0]))
 
 
 def layers(text, match):
@@ -270,6 +284,8 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^The critical path is (?P<list>[^;]*)(?:; (?P<of_rank>%s) of it is on rank (?P<rank>\d+))?$' % SHARE, largest('pathkinds', 'kind')),
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
     (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),
+    (r'^No pass runs for (?P<recorded>%s) of the recorded step \d+, and for (?P<predicted>%s) of the predicted step \d+' % (SHARE, SHARE), both_pipelines),
+    (r'Rebuilt in its recorded configuration, the job (?:takes its measured step within|misses its measured step by) (?P<said>%s)' % SHARE, rebuilt),
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
     (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),

@@ -25,6 +25,13 @@ lumos-transform -s kind=gemm=0.5 "$graphed" 2>/dev/null | lumos-sim -o changed 2
 page=page.html document=document.json
 lumos-render changed -o $page 2>message && lumos-render changed -o $document 2>message || fail "a changed job: $(head -c 300 message)"
 hold changed
+# A rebuilt pipeline has sentences of its own.
+emulated-cluster --quiet --layers 4 --hidden 512 --seq 512 --pp 2 --micro-batches 4 --steps 2 pipeline &&
+  lumos-parse pipeline/rank*.json* 2>/dev/null | lumos-transform --pp 4 2>/dev/null | lumos-sim -o rebuilt 2>message || fail "a rebuilt job: $(head -c 300 message)"
+lumos-render rebuilt -o $page 2>message && lumos-render rebuilt -o $document 2>message || fail "a rebuilt job: $(head -c 300 message)"
+hold rebuilt
+[ "$(jq '[.metrics[] | select(.name == "rebuild_error")] | length' $document)" -gt 0 ] || fail 'the rebuilt job states no rebuild error'
+lumos-render changed -o $page && lumos-render changed -o $document
 [ "$shares" -gt 200 ] || fail "only $shares shares"
 # Broken, it is seen: a rank's idle time that is twice as long.
 jq '.rank_steps |= map(if .idle then .idle *= 2 else . end) | .job_steps |= map(if .idle then .idle *= 2 else . end)' document.json >broken.json
