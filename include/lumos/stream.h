@@ -89,8 +89,8 @@
  *                    one of them starts. Absent: never seen full.
  *   lane.lane        "t" + thread id ("p" + process + ".t" + thread id where thread ids repeat), "s" + stream ("d" +
  *                    device + ".s" + stream where a rank has several devices).
- *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of the GPU
- *                    tasks as measured.
+ *   task.seq         *the* order on the lane; gaps in the numbers are allowed. On a stream: the order of kernels
+ *                    and copies as measured.
  *   task.lag         on a thread: all uncovered time since the previous task's end (0 on the first, which a boundary or
  *                    a hand-over holds at its measured start); on a stream: min(0, start - previous end).
  *   task.own_lag     of lag what is the thread's own, where a hand-over explains the rest; absent: all of it. own_dur:

@@ -291,7 +291,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),
     (r'(?:GPUs are|The GPU is) busy, kernels that wait included, for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?.*?(?:weighted by occupancy it is at least (?P<weighted>%s))?$'
      % (SHARE, SHARE, SHARE), busy),
-    (r'^Of the %s that step \d+ takes in the simulation, (?P<parts>.*?)(?:; %s is on .*)?$' % (TIME, SHARE), chain),
+    (r'^Step \d+ takes %s in the simulation: (?P<parts>.*?)(?:\. %s of it is on .*)?$' % (TIME, SHARE), chain),
     (r'^Confidence: \w+\. The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?'
      % (SHARE, SHARE), sure),
     (r'^The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?' % (SHARE, SHARE), sure),

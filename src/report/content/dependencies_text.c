@@ -92,7 +92,7 @@ static int compare_shares(const void *left_item, const void *right_item) {
 
 /* The largest parts first, those under a hundredth together; returns how many there are. */
 static size_t find_shares(const struct report_dependencies *dependencies, struct share shares[CHAIN_PARTS]) {
-  enum { MOST = 4, PART = 100 };
+  enum { MOST = 3, PART = 100 };
   size_t named = 0;
   int64_t rest = 0;
   for (int i = 0; i < CHAIN_PARTS; i++) {
@@ -119,9 +119,9 @@ void report_put_dependencies_finding(const struct report_dependencies *dependenc
   struct share shares[CHAIN_PARTS];
   size_t count = find_shares(dependencies, shares);
   int64_t whole = length_of(dependencies);
-  lumos_text_put(out, "Of the ");
+  lumos_text_format(out, "Step %d takes ", dependencies->chain.step);
   report_put_time(out, whole);
-  lumos_text_format(out, " that step %d takes in the simulation, ", dependencies->chain.step);
+  lumos_text_put(out, " in the simulation: ");
   for (size_t i = 0; i < count; i++) {
     lumos_text_put(out, i == 0 ? "" : i + 1 == count ? " and " : ", ");
     report_put_share(out, report_share(shares[i].time, whole));
@@ -129,9 +129,9 @@ void report_put_dependencies_finding(const struct report_dependencies *dependenc
   }
   if (dependencies->lanes > 1 && dependencies->busiest.time > whole / TELLING_PART) {
     const struct report_dependency_node place = {.lane = dependencies->busiest.lane};
-    lumos_text_put(out, "; ");
+    lumos_text_put(out, ". ");
     report_put_share(out, report_share(dependencies->busiest.time, whole));
-    lumos_text_put(out, " is on ");
+    lumos_text_put(out, " of it is on ");
     report_put_dependency_place(dependencies, &place, out);
   }
   lumos_text_char(out, '.');
