@@ -13,7 +13,7 @@
 /* In the document: "slow_cpu" and so on. */
 enum lumos_cause {
   LUMOS_CAUSE_COMPUTE,         /* no overhead stands out: GPUs compute */
-  LUMOS_CAUSE_SLOW_CPU,        /* ranks whose threads take longer than those of like ranks: others wait for them */
+  LUMOS_CAUSE_SLOW_CPU,        /* ranks whose threads take longer than those of similar ranks: others wait for them */
   LUMOS_CAUSE_SLOW_GPU,        /* the same of their kernels */
   LUMOS_CAUSE_UNRECORDED_RANK, /* a late rank whose GPU neither runs recorded work nor waits for its CPU */
   LUMOS_CAUSE_DATA_LOADER,     /* waiting for the next batch, on some ranks or all */
@@ -51,7 +51,7 @@ struct lumos_finding {
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
   bool with_waiting; /* of LUMOS_CAUSE_CPU_BOUND: waiting for other ranks, which wait for their CPUs, is in it */
   bool before_op;    /* the time is spent outside of any op, before that one */
-  int64_t op_time;   /* ns of a step spent in op or part (of a late rank: more than on like ranks); LUMOS_ABSENT */
+  int64_t op_time;   /* ns of a step spent in op or part (of a late rank: more than on similar ranks); LUMOS_ABSENT */
 };
 
 enum lumos_confidence { LUMOS_CONFIDENCE_UNKNOWN, LUMOS_POOR, LUMOS_FAIR, LUMOS_GOOD };
@@ -70,8 +70,8 @@ enum lumos_limit {
   LUMOS_LIMIT_BOUNDARY,         /* of the step: GPU starts held by work outside the recording */
   LUMOS_LIMIT_UNEXPLAINED,      /* of the step: unexplained delays of GPU starts */
   LUMOS_LIMIT_UNSPLIT,          /* of the step: communication whose peers are not known */
-  LUMOS_LIMIT_UNJOINED,         /* of the step: communication kept at its measured length, hidden or exposed */
-  LUMOS_LIMIT_VARIATION,        /* like steps differ by so much */
+  LUMOS_LIMIT_UNJOINED,         /* of the step: communication kept at its measured length, overlapped or exposed */
+  LUMOS_LIMIT_VARIATION,        /* similar steps differ by so much */
   LUMOS_LIMIT_BLAMED_UNKNOWN,   /* of a late rank's own delay: outside any recorded op */
   LUMOS_LIMIT_CPU_UNKNOWN,      /* of the step: CPU gaps and calls without an explanation */
   LUMOS_LIMIT_PROFILER,         /* of the step: what the profiler takes on threads, where CPUs are to blame */

@@ -101,7 +101,7 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *
  * Where a step has a like one, for the step (the graph of which is asked), and without a scope the mean size over all
  * ranks' such steps; not for changed jobs:
- *   simulated                transplant_error: how far its graph, with the durations and CPU gaps of the like step, is
+ *   simulated                transplant_error: how far its graph, with the durations and CPU gaps of the similar step, is
  *                            from that one's measured time (a share of it, signed)
  *   measured                 step_spread: how far its own measured time is from it; {rank, step} transplant_matched:
  *                            the share, `of` device_tasks of the larger of the two steps, that have a partner */
@@ -145,7 +145,7 @@ void lumos_measure(struct lumos_job *job);
  *   kind fused_kernels  neighboring elementwise and normalization kernels are one, as --fuse has it; fused_launches where
  *                       no shapes show what they then need not move
  *   kind faster_network twice the bandwidth on all links, as --network has it, and the same latency
- *   kind no_straggler   ranks that a metric straggler names take what like ranks take at the median
+ *   kind no_straggler   ranks that a metric straggler names take what similar ranks take at the median
  *   kind overlapped_gradients  reductions of gradients are left as far as they do not fit beside the backward pass of the
  *                       last micro-batch
  *   kind balanced_stages  work of stages scaled to the mean of all stages of the pipeline

@@ -118,7 +118,7 @@ static void find_slices(struct lumos_rank_graph *graph) {
   graph->shared = late >= LUMOS_ENOUGH_SAMPLES && late * 2 > idle;
   if (graph->shared) {
     lumos_graph_note(graph, "graph.shared_gpu", late,
-                     "kernels started over 1 ms after their launch though the GPU was idle, as most here did: another "
+                     "most kernels that met an idle GPU started over 1 ms after their launch. Another "
                      "process seems to share the GPU in time slices, which the trace does not show",
                      "record while no other process uses the GPU");
   }

@@ -27,8 +27,8 @@ void lumos_graph_unexplained(struct lumos_rank_graph *graph) {
   if (last > first && all > (last - first) / WORTH_TELLING_ONE_IN && beside > all / 2) {
     lumos_graph_note(
         graph, "graph.unexplained_beside", count,
-        "Kernels and copies start at other times than their dependencies explain, beside work of another stream: "
-        "sharing the GPU delays some of them, and the trace does not show which",
+        "Kernels and copies beside work of another stream start at other times than their dependencies explain. "
+        "Sharing the GPU delays some of them, and the trace does not show which",
         NULL);
   }
 }

@@ -607,8 +607,8 @@ struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const 
   struct lumos_job *job = built ? lumos_builder_finish(emission.builder, error) : NULL;
   if (job != NULL && rebuild_assumed_nodes(emission.joining)) {
     lumos_job_note(job, "transform.node_size", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                   "communication leaves the node in which it was recorded; a node is taken to have 8 GPUs, or as many "
-                   "as were recorded on one, and a network as its maker's server has it",
+                   "communication leaves the node in which it was recorded. A node is taken to have 8 GPUs, or as many "
+                   "as were recorded on one. The network between nodes is taken to be that of its maker's server",
                    "give node_size and inter in a file for lumos-transform --network");
   }
   close_emission(&emission);

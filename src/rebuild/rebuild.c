@@ -183,12 +183,12 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
       &text,
-      "the job was rebuilt from %u recorded blocks (%u templates), which hold %.1f %% of GPU time and %.1f "
-      "%% of CPU time in passes, transfers and the optimizer; %u blocks differ from most at their place",
+      "the job was rebuilt from %u recorded blocks (%u templates). They hold %.1f %% of GPU time and %.1f "
+      "%% of CPU time in passes, transfers and the optimizer. %u blocks differ from most at their place",
       census->blocks, census->templates, percent(census->device, census->all_devices),
       percent(census->thread, census->all_threads), census->odd);
   if (deviation.units != LUMOS_ABSENT) {
-    lumos_text_format(&text, "; rebuilt in its recorded configuration, it is %+.2f %% off the %s step",
+    lumos_text_format(&text, ". Rebuilt in its recorded configuration, it is %+.2f %% off the %s step",
                       (double)deviation.units / 1e4, changed ? "simulated" : "measured");
   }
   lumos_text_char(&text, '\0');
@@ -227,7 +227,7 @@ static void tell_learned(struct lumos_job *job, const struct lumos_rebuild *aske
   lumos_text_format(&text, "%u of %zu recorded blocks were learned from (%s)", templates->learned,
                     templates->blocks->items.count, asked->learn_from);
   if (templates->unlike > 0) {
-    lumos_text_format(&text, "; %u others do what none of these does, and stay as recorded", templates->unlike);
+    lumos_text_format(&text, ". %u others do what none of these does, and stay as recorded", templates->unlike);
   }
   lumos_text_char(&text, '\0');
   lumos_job_note(job, "transform.learned", LUMOS_INFO, templates->learned, NULL, text.bytes, NULL);

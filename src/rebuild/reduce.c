@@ -503,8 +503,8 @@ static void tell(const struct reducing *reducing) {
   if (reduction->ends) {
     lumos_job_note(
         reducing->job, "transform.assumed_embedding", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-        "the first and the last stage share the embedding's weights, as far as the recording of one stage shows, "
-        "and sum their gradients in an all-reduce that takes what NCCL's own model says",
+        "as far as the recording of one stage shows, the first and the last stage share the embedding's weights. Their "
+        "gradient all-reduce takes what NCCL's own model says",
         "Record a job of two stages to have it measured");
   }
   if (!reduction->replicas) {
@@ -513,8 +513,8 @@ static void tell(const struct reducing *reducing) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
       &text,
-      "how gradients are reduced is assumed: as in %s, %s in %lld buckets of %.1f MB in all, %s; transfers "
-      "take what NCCL's own model says, calls what PyTorch's take on an H100 server, scaled to this CPU (x "
+      "how gradients are reduced is assumed: as in %s, %s in %lld buckets of %.1f MB in all, %s. Transfers "
+      "take what NCCL's own model says. Calls take what PyTorch's take on an H100 server, scaled to this CPU (x "
       "%.2f)",
       reducing->megatron ? "Megatron-LM" : "PyTorch's DistributedDataParallel",
       reduction->shards ? "reduce-scatter, and all-gather of parameters after the optimizer," : "all-reduce",
@@ -522,7 +522,7 @@ static void tell(const struct reducing *reducing) {
       reduction->overlaps ? "each as soon as its last gradient is there" : "after the last backward pass",
       (double)reducing->costs.pace / 1e6);
   if (!reducing->gradients.recorded) {
-    lumos_text_put(&text, "; sizes of gradients are those of the model description, by layer");
+    lumos_text_put(&text, ". Sizes of gradients are those of the model description, by layer");
   }
   lumos_text_char(&text, '\0');
   lumos_job_note(reducing->job, "transform.assumed_reduction", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
@@ -531,7 +531,7 @@ static void tell(const struct reducing *reducing) {
   if (!reduction->again) {
     lumos_job_note(
         reducing->job, "transform.replicas_alike", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-        "one replica was recorded, so how much GPUs and CPUs of replicas differ is not known; they are taken "
+        "one replica was recorded, so how much GPUs and CPUs of replicas differ is not known. They are taken "
         "to differ as its steps do. How long replicas wait for each other is uncertain, and so is how much "
         "communication is exposed",
         "Record a job of two replicas");

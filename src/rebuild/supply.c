@@ -179,9 +179,9 @@ static void tell(const struct supply *supply) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
       &text,
-      "the recorded job has one pipeline stage, so its sends and receives are assumed: batched as in "
-      "Megatron-LM, %.1f MB per micro-batch, %.1f us each within a node by NCCL's own model, with the CPU cost "
-      "of PyTorch's calls on an H100 server, scaled to this CPU (x %.2f)",
+      "the recorded job has one pipeline stage, so its sends and receives are assumed. They are batched as in "
+      "Megatron-LM, with %.1f MB per micro-batch. Each takes %.1f us within a node by NCCL's own model, and the CPU "
+      "time of PyTorch's calls on an H100 server, scaled to this CPU (x %.2f)",
       (double)supply->bytes / 1e6, (double)time_of(supply, supply->bytes) / 1000, (double)supply->costs.pace / 1e6);
   lumos_text_char(&text, '\0');
   lumos_job_note(supply->job, "transform.assumed_transfers", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,

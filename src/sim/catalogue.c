@@ -7,8 +7,7 @@
 static const struct lumos_metric_definition definitions[] = {
     {"step_time", "step time", "ns", NULL,
      "From the end of the previous step to the end of this step's last kernel or copy. After a change, means, shares "
-     "and "
-     "sums leave out the first of several steps: it starts with work left over from the unchanged job."},
+     "and sums leave out the first of several steps. That step starts with work left over from the unchanged job."},
     {"host_step_time", "CPU step time", "ns", "step_time",
      "The length of the program's own step mark on the CPU. The GPU may be far behind."},
     {"exposed_compute", "compute", "ns", "step_time",
@@ -19,41 +18,41 @@ static const struct lumos_metric_definition definitions[] = {
      "Communication runs and no compute does. It is the sum of transfer, waiting, pipeline bubble and unsplit "
      "communication."},
     {"communication_transfer", "transfer", "ns", "exposed_communication",
-     "Exposed communication after the last rank has arrived: data move. It lasts as long as the collective's "
+     "Exposed communication after the last rank has arrived, while data move. It lasts as long as the collective's "
      "shortest member."},
     {"communication_wait", "waiting for other ranks", "ns", "exposed_communication",
      "Exposed communication before the last rank has arrived. Only collectives joined across ranks show it. Waiting "
      "for another pipeline stage counts as bubble instead."},
     {"pipeline_bubble", "pipeline bubble", "ns", "exposed_communication",
      "A send, a receive or a collective of several stages waits for another pipeline stage, and no other "
-     "communication runs within the stage. It is unknown where unsplit communication may hold a bubble."},
+     "communication runs within the stage. It is unknown where unsplit communication may contain a bubble."},
     {"bubble", "stage bubble", "ns", "step_time",
-     "The pipeline bubble of a stage, averaged over its ranks; of the job's step, averaged over all ranks with a "
-     "known stage. It is unknown where more communication is unsplit than known to be bubble."},
+     "The pipeline bubble of a stage, averaged over its ranks. For the job's step it is averaged over all ranks with "
+     "a known stage. It is unknown where more communication is unsplit than known to be bubble."},
     {"pass_gap", "time without a pass", "ns", "step_time",
      "A stage runs no pass, no optimizer, nothing else on its compute streams and no communication within the stage. "
      "It waits for another stage, for a transfer from there, or for its CPU. Shown for the stage's lowest rank, in "
      "the step closest to the mean step time."},
     {"bubble_theory", "theoretical bubble", "share", "step_time",
-     "The bubble of a step in which all forward passes take equally long, all backward passes too, and nothing else "
-     "takes time. For p stages and m micro-batches it is (p - 1) / (m + p - 1) under GPipe and 1F1B, with v m for m "
-     "where a stage has v chunks. Under ZB-H1 it is b / (b + m (F + B + W)) with b = (p - 1) (F + B - W), where F, B "
-     "and W are the times of a forward pass, a backward pass and weight gradients. Shown only where the passes keep "
-     "to the schedule."},
-    {"communication_unsplit", "unsplit (peer ranks missing)", "ns", "exposed_communication",
+     "The bubble of an ideal step: all forward passes take equally long, all backward passes too, and nothing else "
+     "takes time. With p stages and m micro-batches, GPipe and 1F1B have a bubble of (p - 1) / (m + p - 1). Where a "
+     "stage has v chunks, v m replaces m. ZB-H1 has b / (b + m (F + B + W)) with b = (p - 1) (F + B - W). F, B and W "
+     "are the times of a forward pass, a backward pass and weight gradients. Shown only where the passes keep to the "
+     "schedule."},
+    {"communication_unsplit", "unsplit communication (peer ranks missing)", "ns", "exposed_communication",
      "Communication whose peer ranks are not in the traces or could not be joined: transfer and waiting together."},
     {"collective_count", "collectives", "count", NULL,
      "The number of collectives. A send and its receive count as one. Communication that is not joined with another "
      "rank's counts per kernel."},
     {"collective_time", "communication time", "ns", NULL,
-     "The time that communication kernels run, hidden or exposed, waiting included, summed over ranks and streams. A "
-     "kernel of several send and receive pairs counts in each."},
+     "The time that communication kernels run, overlapped or exposed, waiting included, summed over ranks and "
+     "streams. A kernel of several send and receive pairs counts in each."},
     {"collective_transfer", "transfer", "ns", "collective_time",
-     "Communication time after the last rank has arrived, hidden or exposed, where the arrival is known."},
+     "Communication time after the last rank has arrived, overlapped or exposed, where the arrival is known."},
     {"collective_wait", "waiting for other ranks", "ns", "collective_time",
-     "Communication time before the last rank has arrived, hidden or exposed, where the arrival is known. Of a rank, "
-     "for all other ranks together. Of a group and an operation, summed over ranks."},
-    {"collective_unsplit", "unsplit (peer ranks missing)", "ns", "collective_time",
+     "Communication time before the last rank has arrived, overlapped or exposed, where the arrival is known. A "
+     "rank's value is its waiting for all other ranks. The value of a group and an operation is summed over ranks."},
+    {"collective_unsplit", "unsplit communication (peer ranks missing)", "ns", "collective_time",
      "Communication time of kernels that are not joined with another rank's, or only with ranks whose clocks may "
      "disagree."},
     {"collective_bytes", "bytes", "bytes", NULL,
@@ -61,58 +60,58 @@ static const struct lumos_metric_definition definitions[] = {
      "all-gather, a reduce-scatter or an all-to-all this is the whole buffer. Summed over collectives with known "
      "sizes, each counted once, not per rank."},
     {"collective_bus_bandwidth", "bus bandwidth", "GB/s", NULL,
-     "Bytes divided by transfer time, times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an "
-     "all-gather, a reduce-scatter, an all-to-all, a gather or a scatter, and 1 otherwise, as in nccl-tests. It is "
-     "the load of the slowest link, in 10^9 bytes per second, averaged over time."},
+     "Bytes divided by transfer time, times a factor, as in nccl-tests. For an all-reduce of n ranks the factor is 2 "
+     "(n - 1) / n. It is (n - 1) / n for an all-gather, a reduce-scatter, an all-to-all, a gather or a scatter, and "
+     "1 otherwise. The result is the load of the slowest link, in 10^9 bytes per second, averaged over time."},
     {"wait_for", "waits for", "ns", "collective_wait",
      "The time that a rank's communication runs before one other rank, the last to arrive, has arrived. Summed over "
      "all other ranks it is the rank's waiting."},
     {"late_arrival", "late arrival", "ns", "step_time",
-     "How much later than the reference a rank arrives at collectives, summed over the step; zero for ranks that are "
-     "early. The reference is the member that a quarter of the others precede, of up to four members the earliest. "
-     "Of several sets of ranks, the one counts in which the rank's own delay is largest. The lateness has three "
-     "parts. Compute: its streams ran longer than the reference's since the previous collective. CPU: its streams "
-     "were idle for longer; before kernels that start as soon as they are launched, only as far as threads took "
-     "longer from launch to launch. Inherited: other ranks held it up, or its CPU was late already. Before the first "
-     "collective of these ranks the cause is unknown. In a pipeline, ranks of stages with the same layers are "
-     "compared, too: by their kernels' time (compute), and by the time that threads take to launch them while the "
-     "GPU is idle (CPU)."},
+     "How much later than the reference a rank arrives at collectives, summed over the step. It is zero for ranks "
+     "that are early. The reference is the member that a quarter of the others precede. Of up to four members it is "
+     "the earliest. Of several sets of ranks, the one counts in which the rank's own delay is largest. The lateness "
+     "has three parts. Compute: the rank's streams ran longer than the reference's since the previous collective. "
+     "CPU: its streams were idle for longer. Before kernels that start as soon as they are launched, this counts "
+     "only as far as threads took longer from launch to launch. Inherited: other ranks held it up, or its CPU was "
+     "late already. Before the first collective of these ranks the cause is unknown. In a pipeline, Lumos also "
+     "compares ranks of stages with the same layers. Their compute is their kernels' time. Their CPU time is what "
+     "threads take to launch those kernels while the GPU is idle."},
     {"straggler_delay", "own delay", "ns", "step_time",
      "The part of a rank's late arrival that it causes itself: its compute and its CPU time."},
     {"last_arrivals", "last arrivals", "count", NULL,
      "The number of collectives at which the rank arrived last, of those that count for late arrivals."},
     {"straggler", "straggler", "share", "step_time",
-     "The own delay of a rank that is a straggler, over all steps of the job: at least 10 % of the job's step on "
-     "average and in two of three "
-     "steps; in a single step, 25 %. Beside a straggler, ranks with at least 80 % of the largest own delay, and 8 % "
-     "of the step in two of three steps, are stragglers, too. Steps with unknown lateness count only where there are "
-     "no others. Other ranks have no value."},
+     "The own delay of a straggler, over all steps of the job. A straggler's own delay is at least 10 % of the job's "
+     "step on average and in two of three steps. In a single step it is at least 25 %. Beside a straggler, a rank "
+     "with at least 80 % of the largest own delay is one, too. It needs 8 % of the step in two of three steps. Steps "
+     "with unknown lateness count only where there are no others. Other ranks have no value."},
     {"exposed_copy", "exposed copies", "ns", "step_time",
      "A copy or memset runs, and neither compute nor communication does."},
     {"not_recorded", "outside the recording", "ns", "step_time",
-     "Nothing runs on any stream of the rank's GPU, and it waits for something outside the recording: work launched "
-     "before it, a call that waits over 1 ms longer than for recorded work, a thread before its first row, or "
-     "kernels whose rows are missing. The GPU may be busy then, so this is not idle time, and no change is predicted "
-     "to save it. Start the recording earlier, and record all kernels."},
+     "Nothing runs on any stream of the rank's GPU, and it waits for something outside the recording. That is work "
+     "launched before it, a thread before its first row, or kernels whose rows are missing. It is also a call that "
+     "waits over 1 ms longer than for recorded work. The GPU may be busy then, so this is not idle time. No change "
+     "is predicted to save it. Start the recording earlier, and record all kernels."},
     {"idle", "idle", "ns", "step_time",
      "Nothing runs on any stream of the rank's GPU, and what it waits for is recorded."},
     {"idle_host", "idle, CPU-bound", "ns", "idle",
-     "The GPU is idle while the thread that launches the next task is busy or has a gap: the CPU is too slow, or not "
+     "The GPU is idle while the thread that launches the next task is busy or has a gap. The CPU is too slow, or not "
      "ahead. Lumos finds each cause of idle time by walking back from the start that ends it."},
     {"idle_sync", "idle, CPU blocked in synchronization", "ns", "idle",
-     "The GPU is idle after a call that waited for it and let it run dry, from when the call could return until the "
-     "GPU has work again."},
+     "The GPU is idle after a call that waited for it and let it run dry. This counts from when the call could "
+     "return until the GPU has work again."},
     {"idle_launch", "idle, launch latency", "ns", "idle",
-     "The GPU is idle while a launch is on its way: from a call to the start of what it launched, and from one task "
-     "of a stream to the next."},
+     "The GPU is idle while a launch is on its way, from a call to the start of what it launched. The time from one "
+     "task of a stream to the next counts, too."},
     {"idle_dependency", "idle, waiting for other work", "ns", "idle",
-     "The GPU is idle while other work holds the next task: of another stream through an event, of another rank, or "
-     "on SMs that are not free. Also from the rank's last task until other ranks end."},
+     "The GPU is idle while other work holds the next task. That work is on another stream (through an event), on "
+     "another rank, or on SMs that are not free. The time from the rank's last task until other ranks end counts, "
+     "too."},
     {"idle_unexplained", "idle, unexplained", "ns", "idle",
      "The GPU is idle without a known cause: an unexplained delay."},
     {"idle_at_op", "idle at an op", "ns", "idle",
      "Idle time that is CPU-bound or blocked in synchronization, by the op that the CPU was at, averaged over the "
-     "ranks; (none) is between ops."},
+     "ranks. Time between ops is under (none)."},
     {"stream_not_recorded", "stream, outside the recording", "ns", "step_time",
      "Nothing runs on this stream, and the GPU, or the stream's next task, waits for something outside the recording."},
     {"stream_idle", "stream idle", "ns", "step_time",
@@ -131,19 +130,18 @@ static const struct lumos_metric_definition definitions[] = {
      "At least one task runs on some stream: 100 % minus idle time and time outside the recording."},
     {"critical_path", "critical path", "ns", "step_time",
      "The constraints that determine the step's length, through ranks, threads and streams of the simulated "
-     "schedule, from the end of the step's last task back to its start. It is exactly as long as the step. Only work "
-     "on it can shorten the step."},
+     "schedule. Lumos follows them from the end of the step's last task back to its start. The path is exactly as "
+     "long as the step. Only work on it can shorten the step."},
     {"critical_path_kind", "on the critical path, by kind", "ns", "critical_path",
-     "What the critical path consists of: tasks by their kind, and what passes between a task and the one that held "
-     "it: host_gap, CPU time without an event; launch_latency, from a call to the start of what it launched; "
-     "stream_gap, from one task of a stream to the next; wait_return, until a call that waited returns; "
-     "event_latency, from an event to what waited for it; handover, between threads; resource_wait, for free SMs; "
-     "full_queue, for room on a stream; other_dependency; unexplained, a delay without a known cause; outside, "
-     "outside the recording."},
+     "What the critical path consists of: tasks by their kind, and delays between a task and the one that held it. "
+     "host_gap: a CPU gap. launch_latency: from a call to the start of what it launched. stream_gap: "
+     "from one task of a stream to the next. wait_return: until a call that waited returns. event_latency: from an "
+     "event to what waited for it. handover: between threads. resource_wait: for free SMs. full_queue: for room on a "
+     "stream. unexplained: without a known cause. outside: outside the recording. other_dependency: all others."},
     {"critical_path_phase", "on the critical path, by phase", "ns", "critical_path",
      "The critical path by the phase of the task that runs, or of the task after a delay."},
     {"critical_path_op", "on the critical path, by op", "ns", "critical_path",
-     "The critical path by the op of the task or of its launch; in the backward pass, the op whose gradient it "
+     "The critical path by the op of the task or of its launch. Backward work counts for the op whose gradient it "
      "computes."},
     {"critical_path_module", "on the critical path, by module", "ns", "critical_path",
      "The critical path by the innermost module of the task's op."},
@@ -160,55 +158,56 @@ static const struct lumos_metric_definition definitions[] = {
      "The step time if a kind of work took no time. Lumos simulates this again instead of subtracting, so other "
      "bottlenecks count. A kind means the tasks on the GPU's streams."},
     {"straggler_free_path", "critical path without late ranks", "ns", NULL,
-     "What would limit the steps if late ranks were as fast as similar ones: the critical path of that simulation, "
-     "over all steps, on cpu (threads), on gpu (kernels and copies), in communication, or in other delays."},
+     "What would limit the steps if late ranks were as fast as similar ones. It is the critical path of that "
+     "simulation, over all steps. Its parts are cpu (threads), gpu (kernels and copies), communication, and other "
+     "delays."},
     {"opportunity_half", "at half", "ns", "step_time",
      "The step time if a kind of work took half of its time, simulated again."},
     {"opportunity_change", "with the change", "ns", "step_time",
-     "The step time with one change, simulated again. cuda_graphs: each pass of a micro-batch is launched as one CUDA "
-     "graph. fused_kernels: neighboring elementwise and normalization kernels become one, and what one writes "
-     "and the next reads is not moved. fused_launches: the same where shapes are not recorded, so only launches and "
-     "gaps are saved. "
-     "faster_network: every link has twice the bandwidth and the same latency. no_straggler: each slow rank takes what "
-     "similar ranks take at the median. overlapped_gradients: gradients are reduced beside the last backward pass, as "
-     "far as they fit. balanced_stages: each pipeline stage has as much work as the mean of all."},
+     "The step time with one change, simulated again. cuda_graphs: each pass of a micro-batch is launched as one "
+     "CUDA graph. fused_kernels: neighboring elementwise and normalization kernels become one. What one writes and "
+     "the next reads is not moved. fused_launches: the same where shapes are not recorded, so only launches and gaps "
+     "are saved. faster_network: every link has twice the bandwidth and the same latency. no_straggler: each slow "
+     "rank takes what similar ranks take at the median. overlapped_gradients: gradients are reduced beside the last "
+     "backward pass, as far as they fit. balanced_stages: each pipeline stage has as much work as the mean of all."},
     {"replay_error", "replay error", "share", "step_time",
-     "How much longer (or, below 0, shorter) than measured a simulated step is without any unexplained delay: all "
-     "residuals dropped, typical lags everywhere. Without a step, the mean size over the steps of all ranks. It "
-     "checks the graph; it does not prove its predictions."},
+     "How much longer than measured a simulated step is without any unexplained delay. Below 0 it is shorter. All "
+     "residuals are dropped, and lags are typical everywhere. A value without a step is the mean size over the steps "
+     "of all ranks. It checks the graph. It does not prove its predictions."},
     {"host_replay_error", "CPU replay error", "share", "step_time",
-     "How much longer (or, below 0, shorter) than measured the CPU side of a simulated step is without any "
-     "unexplained delay. The CPU side ends with the step's last CPU task. Without a step, the mean size over the "
+     "How much longer than measured the CPU side of a simulated step is without any unexplained delay. Below 0 it is "
+     "shorter. The CPU side ends with the step's last CPU task. A value without a step is the mean size over the "
      "steps of all ranks."},
     {"rebuild_error", "rebuild error", "share", "step_time",
-     "How much longer (or, below 0, shorter) than measured the job's steps are when Lumos rebuilds the recorded "
-     "configuration out of blocks of the recording and simulates it. Averaged over the steps after the first, each "
-     "against the recorded step that most of its blocks come from. It is the error that rebuilding itself adds to a "
-     "prediction of another configuration. Of a job that was changed before, against its simulated steps."},
+     "Lumos rebuilds the recorded configuration out of blocks of the recording and simulates it. This is how much "
+     "longer than measured the job's steps are then. Below 0 they are shorter. It is averaged over the steps after "
+     "the first. Each counts against the recorded step that most of its blocks come from. It is the error that "
+     "rebuilding itself adds to a prediction of another configuration. A job that was changed before counts against "
+     "its simulated steps."},
     {"prediction_error", "source of uncertainty", "share", "step_time",
-     "How much one source of error may move the predicted step, as one standard deviation. Sources are independent: "
-     "their squares add up. The range of a predicted time is meant to hold the truth in 90 % of cases."},
+     "How much one source of error may move the predicted step, as one standard deviation. Sources are independent, "
+     "so their squares add up. The range of a predicted time is meant to hold the truth in 90 % of cases."},
     {"transplant_error", "cross-step error", "share", "step_time",
-     "The error of predicting one step from another: the graph of one step, simulated with the durations and CPU "
-     "gaps of a like step, against that step's measured time. It says more than the replay error, because a delay of "
-     "one step need not come again in another."},
+     "The error of predicting one step from another. Lumos simulates the graph of one step with the durations and "
+     "CPU gaps of a similar step. It compares the result with that step's measured time. This says more than the "
+     "replay error, because a delay of one step need not come again in another."},
     {"step_spread", "step-to-step variation", "share", "step_time",
-     "How much the measured times of two like steps differ. Where it is small, a small cross-step error says little."},
+     "How much the measured times of two similar steps differ. Where it is small, a small cross-step error says "
+     "little."},
     {"transplant_matched", "tasks matched between steps", "share", "device_tasks",
-     "The share of the kernels and copies of two like steps that have a partner in the other step, by order and name. "
-     "Steps "
-     "are alike from 98 % on, if CPU tasks with a partner take 95 % of their threads' time."},
+     "The share of the kernels and copies of two similar steps that have a partner in the other step, by order and "
+     "name. Steps are similar from 98 % on, if CPU tasks with a partner take 95 % of their threads' time."},
     {"unexplained_lag", "unexplained delay", "ns", "step_time",
      "Starts of kernels and copies over 2 \xC2\xB5s earlier or later than the rules of the graph explain, summed. "
-     "Copied from "
-     "the trace into the simulation, not modelled."},
+     "Copied from the trace into the simulation, not modelled."},
     {"boundary", "waiting outside the recording", "ns", "step_time",
-     "Waiting for work outside the recording: launched before it, in steps that are not shown, or, where all of the "
-     "GPU was idle without a known cause, elsewhere. Copied from the trace at its measured time."},
+     "Waiting for work outside the recording. That work was launched before it, or in steps that are not shown. "
+     "Where all of the GPU was idle without a known cause, it was elsewhere. Copied from the trace at its measured "
+     "time."},
     {"resource_wait", "waiting for SMs", "ns", "step_time",
-     "Kernels that are ready but start only when a kernel of another stream, which fills the GPU, is about to end. "
-     "Found from their start times. In the simulation they wait where that kernel runs."},
-    {"kept_wait", "unsplit communication", "ns", "step_time",
+     "Kernels that are ready while a kernel of another stream fills the GPU. They start only when that kernel is "
+     "about to end. Found from their start times. In the simulation they wait where that kernel runs."},
+    {"kept_wait", "unjoined communication", "ns", "step_time",
      "Communication that is not joined with other ranks' (peer ranks missing). Its measured length, waiting "
      "included, is copied from the trace."},
     {"host_gap", "CPU gap", "ns", "step_time",
@@ -217,20 +216,19 @@ static const struct lumos_metric_definition definitions[] = {
      "CPU gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Copied from the trace."},
     {"profiler_time", "profiler overhead", "ns", "step_time",
-     "The most that the profiler takes on the threads that drive the GPU: around each op and after each call, as "
-     "long as the shortest gaps there typically are. Where steps were timed without the profiler, no more than they "
-     "show. Simulations keep it, so a prediction is of the job with the profiler, unless --unprofiled removes it. "
-     "Summed over threads."},
+     "The most that the profiler takes on the threads that drive the GPU, summed over threads. Around each op and "
+     "after each call it is as long as the shortest gaps there typically are. Where steps were timed without the "
+     "profiler, it is what they show at most. Simulations keep it, so a prediction includes the profiler unless "
+     "--unprofiled removes it."},
     {"unprofiled_step_time", "step time without the profiler", "ns", NULL,
-     "The mean time of as many steps just before the recorded ones, timed without the profiler by the recorder that "
-     "comes with Lumos."},
+     "The mean time of steps just before the recorded ones, and as many, without the profiler. The recorder that "
+     "comes with Lumos times them."},
     {"profiling_cost", "profiling overhead", "share", "unprofiled_step_time",
-     "How much longer a step took with the profiler than as many steps just before it, timed without it by the "
-     "recorder that comes with Lumos. All measured times contain it."},
+     "How much longer a step took with the profiler than without it. The recorder that comes with Lumos times as "
+     "many steps just before, without it. All measured times contain this overhead."},
     {"device_time", "GPU time", "ns", NULL,
      "Durations of all kernels and copies of a step, summed over streams and ranks. Tasks that run at once count "
-     "twice, and "
-     "communication includes waiting. As recorded, or, for a changed job, as simulated."},
+     "twice, and communication includes waiting. Times are as recorded. Of a changed job they are as simulated."},
     {"kind_time", "GPU time by kind", "ns", "device_time", "GPU time of all tasks of one kind."},
     {"kind_count", "tasks by kind", "tasks", NULL,
      "The number of kernels and copies of one kind in a step, on all ranks."},
@@ -256,11 +254,11 @@ static const struct lumos_metric_definition definitions[] = {
      "The share of GPU time known to belong to the forward or backward pass, to deferred weight gradients, or to the "
      "optimizer."},
     {"occupancy_time", "GPU time with an occupancy", "ns", "device_time",
-     "GPU time of kernels whose occupancy the recording states. Profilers write 0 where they do not know it; Lumos "
+     "GPU time of kernels whose occupancy the recording states. Profilers write 0 where they do not know it. Lumos "
      "counts that as unknown."},
     {"occupancy", "occupancy", "share", "occupancy_time",
-     "Resident warps per SM as a share of the SM's capacity, as the profiler estimates it for each kernel; averaged "
-     "over the time of kernels that have it."},
+     "Resident warps per SM as a share of the SM's capacity, as the profiler estimates it for each kernel. It is "
+     "averaged over the time of kernels that have it."},
     {"product_time", "GPU time of matrix work", "ns", "device_time",
      "GPU time of matrix products, convolutions and attention, whose floating-point operations count."},
     {"product_coverage", "matrix work with known shapes", "share", "product_time",
@@ -272,8 +270,8 @@ static const struct lumos_metric_definition definitions[] = {
      "and five backward, half of them where it is causal (PyTorch's counter takes all)."},
     {"model_flops", "model FLOPs", "TFLOP", NULL,
      "Floating-point operations that the model's step needs, forward and backward, causal attention counted half. "
-     "From recorded shapes, without recomputation and the optimizer; or by formula from the model's description: six "
-     "per token and weight, plus attention."},
+     "They come from recorded shapes of the ranks in the traces, without recomputation and the optimizer, or by "
+     "formula from the description of the whole model. The formula is six per token and weight, plus attention."},
     {"peak_flops", "peak FLOPs", "TFLOP", NULL,
      "What the GPUs could do in the step's time at their dense peak, in the number format of most of the model's "
      "operations."},
@@ -298,36 +296,33 @@ static const struct lumos_metric_definition definitions[] = {
      "What the copies or memsets of one name move, each byte counted once."},
     {"copy_bandwidth", "copy bandwidth", "GB/s", NULL,
      "Bytes of the copies of one name divided by their time, in 10^9 bytes a second. Small copies stay far below the "
-     "link's bandwidth; so do copies from pageable memory, which go through a buffer."},
+     "link's bandwidth. So do copies from pageable memory, which go through a buffer."},
     {"copy_link", "link bandwidth", "GB/s", NULL,
-     "What the link can carry in one direction, by the data sheet: PCIe or NVLink-C2C between CPU and GPU; half of the "
-     "GPU's memory bandwidth for copies within it, which read and write each byte; all of it for memsets."},
+     "What the link can carry in one direction, by the data sheet. Between CPU and GPU that is PCIe or NVLink-C2C. "
+     "Copies within the GPU read and write each byte, so they get half of its memory bandwidth. Memsets get all of "
+     "it."},
     {"call_time", "time in a call", "ns", NULL,
      "CPU time in calls of one name into the CUDA or HIP runtime or driver, added up over threads and ranks."},
     {"call_count", "calls", "count", NULL, "How many calls of one name a step has, on all ranks."},
     {"long_call_count", "long calls", "count", "call_count",
-     "Calls that take more than 50 \xC2\xB5s. A launch takes a few: a long one waited, for room in the queue, for a "
-     "lock "
-     "or for memory."},
+     "Calls that take more than 50 \xC2\xB5s. A launch takes a few. A long one waited for room in the queue, for a "
+     "lock or for memory."},
     {"launched_count", "launched alone", "count", NULL,
-     "Kernels and copies that calls of one name launched, one task each. Launches of graphs, with many tasks each, are "
-     "left "
-     "out."},
+     "Kernels and copies that calls of one name launched, one task each. Launches of graphs, with many tasks each, "
+     "are left out."},
     {"short_kernel_count", "shorter than their launch", "count", "launched_count",
-     "Kernels and copies that run for less time than the call that launched them takes, where that is at most 50 "
-     "\xC2\xB5s. The "
-     "GPU outruns the CPU: fuse them, or launch them as a CUDA graph."},
+     "Kernels and copies that run for less time than the call that launched them takes. Calls over 50 \xC2\xB5s do "
+     "not count. The GPU outruns the CPU: fuse them, or launch them as a CUDA graph."},
     {"call_median", "median of a call", "ns", NULL,
      "The median duration of the calls of one name over all steps and ranks, the lower one of two."},
     {"call_p99", "99th percentile of a call", "ns", NULL,
      "The duration that 99 % of the calls of one name do not exceed, over all steps and ranks."},
     {"annotation_cpu_time", "CPU time of an annotation", "ns", NULL,
-     "From start to end of the program's own annotations of one name (record_function, NVTX), added up over ranks; "
-     "what "
-     "lies in one of the same name counts once. Not known after a change."},
+     "From start to end of the program's own annotations of one name (record_function, NVTX), added up over ranks. "
+     "An annotation in one of the same name counts once. Not known after a change."},
     {"annotation_gpu_time", "GPU time of an annotation", "ns", "device_time",
-     "GPU time of what an annotation's thread launched between its start and end, and of backward work that another "
-     "thread launched in that time. Annotations lie in each other, so these do not add up."},
+     "GPU time of what an annotation's thread launched between its start and end. Backward work that another thread "
+     "launched in that time counts, too. Annotations lie in each other, so these do not add up."},
     {"annotation_count", "annotations", "count", NULL, "How many annotations of one name a step has, on all ranks."},
     {"coverage", "coverage", "share", "device_tasks",
      "The share of kernels and copies for which the recording names the call that launched them, or the op that made "
@@ -363,32 +358,33 @@ static const struct lumos_metric_definition hta_definitions[] = {
      "Time in which these types of kernels run at once, and no other, added up over ranks. Copies and memsets are a "
      "type."},
     {"hta_kernel_type_pctg", "HTA: share of kernel types", "percent", NULL,
-     "Time in which these types of kernels run at once, and no other, in percent of that of all combinations, rounded "
-     "to 1 decimal. Copies and memsets are a type."},
+     "Time in which these types of kernels run at once, and no other. It is in percent of that of all combinations, "
+     "rounded to 1 decimal. Copies and memsets are a type."},
     {"hta_kernel_type_time_no_memory", "HTA: time by kernel types, without memory", "us", NULL,
      "Time in which these types of kernels run at once, and no other, added up over ranks. Copies and memsets are left "
      "out."},
     {"hta_kernel_type_pctg_no_memory", "HTA: share of kernel types, without memory", "percent", NULL,
-     "Time in which these types of kernels run at once, and no other, in percent of that of all combinations, rounded "
-     "to 1 decimal. Copies and memsets are left out."},
+     "Time in which these types of kernels run at once, and no other. It is in percent of that of all combinations, "
+     "rounded to 1 decimal. Copies and memsets are left out."},
     {"hta_kernel_sum", "HTA: kernel, sum", "us", NULL, "What the kernels of this name take together on this rank."},
     {"hta_kernel_max", "HTA: kernel, max", "us", NULL,
-     "The longest kernel of this name on this rank; where the type has more than 10 names, the largest of the names' "
+     "The longest kernel of this name on this rank. Where the type has more than 10 names, the largest of the names' "
      "sums."},
     {"hta_kernel_min", "HTA: kernel, min", "us", NULL,
-     "The shortest kernel of this name on this rank; where the type has more than 10 names, the smallest of the names' "
-     "sums."},
+     "The shortest kernel of this name on this rank. Where the type has more than 10 names, the smallest of the "
+     "names' sums."},
     {"hta_kernel_mean", "HTA: kernel, mean", "us", NULL,
-     "The mean of the kernels of this name on this rank; where the type has more than 10 names, of the names' sums."},
+     "The mean of the kernels of this name on this rank. Where the type has more than 10 names, the mean of the "
+     "names' sums."},
     {"hta_kernel_stddev", "HTA: kernel, stddev", "us", NULL,
-     "The standard deviation of the kernels of this name on this rank, 0 of one; where the type has more than 10 "
-     "names, of the names' sums."},
+     "The standard deviation of the kernels of this name on this rank, 0 of one. Where the type has more than 10 "
+     "names, that of the names' sums."},
     {"hta_idle_breakdown_time", "HTA: idle time by cause", "us", NULL,
-     "Gaps between one row of a stream and the next, added up by cause: host_wait where the launch came after the gap "
-     "began, else kernel_wait below 30 \xC2\xB5s, else other."},
+     "Gaps between one row of a stream and the next, added up by cause. host_wait: the launch came after the gap "
+     "began. kernel_wait: another gap, below 30 \xC2\xB5s. other: all others."},
     {"hta_idle_breakdown_ratio", "HTA: idle time by cause, share", "share", NULL,
-     "Gaps of this cause between one row of a stream and the next as a share of all gaps of the stream, rounded to 2 "
-     "decimals."},
+     "Gaps of this cause as a share of all gaps of the stream, rounded to 2 decimals. A gap is between one row of a "
+     "stream and the next."},
     {"hta_queue_length_count", "HTA: queue length, count", "points", NULL,
      "How many launches and starts of kernels the stream has. After each one the length of its queue is another."},
     {"hta_queue_length_mean", "HTA: queue length, mean", "launches", NULL,

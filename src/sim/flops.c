@@ -383,7 +383,7 @@ static void note_unknown(struct flops *flops, size_t step, const char *missing) 
   lumos_text_put(&cure, "record with shapes (record_shapes=True), or describe the model in a file for lumos-graph "
                         "--model-file");
   if (missing != NULL && flops->job->models.items[0].hidden != LUMOS_ABSENT_INT) {
-    lumos_text_format(&cure, "; of the description %s is missing", missing);
+    lumos_text_format(&cure, ". The description lacks %s", missing);
   }
   lumos_text_char(&text, '\0');
   lumos_text_char(&cure, '\0');
@@ -468,7 +468,7 @@ static void write_notes(struct flops *flops) {
   if (enough && sums->assumed > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text,
-                      "Lumos takes self-attention for causal, which counts half; if it is not, the model does %.1f %% "
+                      "Lumos takes self-attention for causal, which counts half. If it is not, the model does %.1f %% "
                       "more operations",
                       100.0 * (double)sums->assumed / (double)sums->model_flops);
     lumos_text_char(&text, '\0');

@@ -376,8 +376,8 @@ static bool is_held(const struct search *search, const struct lumos_path_parts *
 static void tell_nothing(struct lumos_job *job, bool is_held) {
   const char *text = "no kind of work alone would shorten the steps by 0.5 %, even if it took no time";
   const char *held =
-      "no kind of work alone would shorten the simulated steps by 0.5 %, even if it took no time; the steps depend on "
-      "starts outside the recording, which keep their measured times, so a real run might gain more";
+      "no kind of work alone would shorten the simulated steps by 0.5 %, even if it took no time. The steps depend on "
+      "starts outside the recording, which keep their measured times. A real run might gain more";
   lumos_job_note(job, "sim.no_opportunity", LUMOS_INFO, LUMOS_ABSENT, NULL, is_held ? held : text, NULL);
 }
 

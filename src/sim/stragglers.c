@@ -536,12 +536,12 @@ static void tell_straggler(struct search *search, const struct verdict *verdict)
   int64_t thousandths = (verdict->told + steps.count * INT64_C(500)) / (steps.count * INT64_C(1000));
   lumos_text_put(&text, "a straggler: it delays others by ");
   lumos_text_decimal(&text, thousandths, 3);
-  lumos_text_put(&text, " ms a step, ");
+  lumos_text_put(&text, " ms a step (");
   lumos_text_decimal(&text, (int64_t)(((__int128)verdict->told * 1000 + steps.time / 2) / steps.time), 1);
-  lumos_text_format(&text, " %% of it, mostly through its %s",
+  lumos_text_format(&text, " %% of it), mostly through its %s",
                     verdict->compute * 2 > verdict->own ? "GPU work" : "CPU time");
   if (verdict->met > 0) {
-    lumos_text_format(&text, "; it is the last to arrive at %u of %u collectives", verdict->last, verdict->met);
+    lumos_text_format(&text, ". It is the last to arrive at %u of %u collectives", verdict->last, verdict->met);
   }
   lumos_text_char(&text, '\0');
   struct lumos_scope scope = lumos_everywhere;

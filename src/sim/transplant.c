@@ -533,7 +533,7 @@ void lumos_write_transplant(struct lumos_job *job, const struct lumos_timeline *
   if (transplant->like == 0) {
     if (transplant->possible > 0) {
       lumos_job_note(job, "sim.no_like_steps", LUMOS_INFO, transplant->possible, NULL,
-                     "steps have no like step with the same work, so there is no cross-step error", NULL);
+                     "steps have no similar step with the same work, so there is no cross-step error", NULL);
     }
     return;
   }

@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   static const char *const examples[] = {
       "What if matrix products took half the time?",
       "lumos-parse rank*.json.gz | lumos-transform --scale kind=gemm=0.5 | lumos-sim | lumos-render -o whatif.html",
-      "What if normalization took no time, and pointwise work were fused?",
+      "What if normalization took no time, and elementwise work were fused?",
       "lumos-transform --remove kind=norm --fuse kind=elementwise job.graph | lumos-sim | lumos-render -o whatif.html",
       "The same job on another GPU",
       "lumos-transform --gpu H200 job.graph | lumos-sim | lumos-render -o h200.html",

@@ -35,7 +35,8 @@ struct tool_transforming {
   X(target, 0, "launch", "HOW", lumos_transform_launch,                                                                \
     "HOW is graph: the CPU launches every pass as one CUDA graph, and spends no time between its launches.")           \
   X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                         \
-    "Remove the profiler's CPU time, as far as the recording shows it, so that the prediction is of the job without "  \
+    "Remove the profiler overhead on threads, as far as the recording shows it, so that the prediction is of the job " \
+    "without "                                                                                                         \
     "the profiler.")                                                                                                   \
   X(target, 0, "gpu", "NAME", lumos_transform_gpu,                                                                     \
     "Run the same program on another GPU, such as H200: kernels, copies and communication within nodes are "           \

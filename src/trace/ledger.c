@@ -99,7 +99,7 @@ void lumos_trace_note_ledger(const struct trace_build *build, const struct trace
   add_rows(&ledger, build);
   scope.rank = job->ranks.items[0].rank;
   if (ledger.left > 0) {
-    lumos_text_format(&text, "of %" PRId64 " events %" PRId64 " became tasks and spans; the others: ", all, kept);
+    lumos_text_format(&text, "%" PRId64 " of %" PRId64 " events became tasks and spans. The others: ", kept, all);
     lumos_text_add(&text, ledger.reasons.bytes, ledger.reasons.length);
     lumos_text_add(&text, "", 1);
     lumos_job_note(job, "parse.left_out", LUMOS_INFO, ledger.left, &scope, text.bytes, NULL);

@@ -22,11 +22,12 @@ static void capture(struct lumos_job *job, const uint8_t *captured) {
 }
 
 static void note_graphs(struct lumos_job *job, int64_t graphs) {
-  lumos_job_note(job, "transform.graphs", LUMOS_INFO, graphs, NULL,
-                 "CUDA graphs are assumed, one for each pass of a micro-batch and thread between waits and long "
-                 "silences of the CPU: the first "
-                 "launch of the pass launches all of its kernels, and the CPU does nothing for the others",
-                 NULL);
+  lumos_job_note(
+      job, "transform.graphs", LUMOS_INFO, graphs, NULL,
+      "one CUDA graph is assumed for each pass of a micro-batch and thread, between waits and long silences "
+      "of the CPU. The first launch of the pass launches all of its kernels, and the CPU does nothing for the "
+      "others",
+      NULL);
   (void)lumos_job_common_error(job, LUMOS_ERROR_GRAPHS, "communication that comes behind CUDA graphs",
                                (int32_t)(LUMOS_GRAPHS_LOSE * LUMOS_WHOLE_SHARE),
                                "assumed: from none to all of what overlaps");

@@ -55,7 +55,7 @@ static void note_range(struct lumos_job *job) {
   if (ranks > 0) {
     lumos_job_note(job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
                    "--unprofiled removed the most CPU time that the profiler may take, as the shortest gaps between "
-                   "rows show it; without the profiler the job takes between the predicted and the recorded time",
+                   "rows show it. Without the profiler the job takes between the predicted and the recorded time",
                    "record with examples/record, which times steps without the profiler");
   }
 }
@@ -67,7 +67,7 @@ bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, str
   }
   if (!is_known(job)) {
     lumos_job_note(job, "transform.profiler_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                   "--unprofiled changed nothing: the recording does not show the profiler's CPU time",
+                   "--unprofiled changed nothing: the recording does not show the profiler overhead",
                    "record CPU activities, too, and several steps");
     lumos_edit_record(job, "unprofiled", NULL);
     return true;

@@ -11,10 +11,10 @@ SHARE = r'(?:\u2212|[+<-])?[\d,]+(?:\.\d+)?\u00a0%'
 TIME = r'[\d,.]+\u00a0(?:ns|\u00b5s|ms|s)'
 UNITS = {'ns': 1, '\u00b5s': 1e3, 'ms': 1e6, 's': 1e9}
 PARTS = {'compute': 'exposed_compute', 'overlapped': 'overlapped', 'transfer': 'communication_transfer', 'waiting': 'communication_wait',
-         'bubble': 'pipeline_bubble', 'communication, unsplit': 'communication_unsplit', 'copies': 'exposed_copy', 'not recorded': 'not_recorded',
+         'bubble': 'pipeline_bubble', 'unsplit communication': 'communication_unsplit', 'copies': 'exposed_copy', 'outside the recording': 'not_recorded',
          'idle': 'idle'}
 IDLE = {'CPU-bound': 'idle_host', 'CPU blocked in synchronization': 'idle_sync', 'launch latency': 'idle_launch',
-        'behind other GPU work': 'idle_dependency', 'unexplained': 'idle_unexplained'}
+        'waiting for other work': 'idle_dependency', 'unexplained': 'idle_unexplained'}
 LOSSES = {'Idle GPUs take': 'idle', 'Exposed communication takes': 'exposed_communication', 'Exposed copies take': 'exposed_copy',
           'Waiting for other ranks takes': 'communication_wait', 'The pipeline bubble takes': 'pipeline_bubble',
           'What lies outside the recording takes': 'not_recorded'}
@@ -289,7 +289,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
     (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),
-    (r'(?:GPUs are|The GPU is) busy, kernels that wait included, for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?.*?(?:weighted by occupancy it is at least (?P<weighted>%s))?$'
+    (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?, kernels that wait included.*?(?:Weighted by occupancy it is at least (?P<weighted>%s))?$'
      % (SHARE, SHARE, SHARE), busy),
     (r'^Step \d+ takes %s in the simulation: (?P<parts>.*?)(?:\. %s of it is on .*)?$' % (TIME, SHARE), chain),
     (r'^Confidence: \w+\. The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?'
@@ -300,7 +300,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
     (r'No GPU work was recorded on (?P<said>%s) of the ranks' % SHARE,
      lambda text, match: compare(text, match['said'], sum(not rank['device_tasks'] for rank in table('ranks')) / len(table('ranks')))),
-    (r'work that was not recorded for (?P<said>%s) of the step' % SHARE, trust('boundary')),
+    (r'work outside the recording for (?P<said>%s) of the step' % SHARE, trust('boundary')),
     (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
     (r'^(?:Confidence: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
     (r'could not be joined with other ranks\u2019 takes (?P<said>%s) of the step' % SHARE, trust('kept_wait')),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What users read is written in the standard terms of the field and in American spelling: help, man pages, READMEs, messages, notes,
 # definitions, and the page, its Markdown and its verdict of small jobs. Stable names (metrics, note codes, fields, selectors) are no words.
+# No sentence of a definition, a note, a caption or a line under a picture is longer than 30 words.
 . "$(dirname "$0")/lib.sh"
 command -v mandoc >/dev/null || skip 'mandoc is not here (apt-get install mandoc)'
 
@@ -35,6 +36,10 @@ private='
 (?<!there )\b(is|are|was|were) no (?!longer\b)[a-z] | is not a
 \bstream of Lumos\b(?!-)                        | Lumos stream
 \bwhat held it\b                               | blocked by
+\bhidden or exposed\b                          | overlapped or exposed
+\bprofiler\x27s (own )?cost\b                   | profiler overhead
+(?<!look )\blike (steps|ranks)\b                | similar steps, ranks
+\bpointwise\b                                  | elementwise
 \b(normali|optimi|synchroni|utili|recogni|organi|initiali|seriali|summari|minimi|maximi|paralleli|visuali|speciali)s(e|es|ed|er|ing|ation)\b | z for s
 \banalys(e|es|ed|ing)\b                        | analyze
 \b(colour|behaviour|neighbour|licence|favour|honour)\w*\b | color, behavior, neighbor, license
@@ -62,9 +67,24 @@ $found"
 looked=0
 one_line() { tr -s ' \n' ' ' | sed 's/\. /.\n/g'; }
 
+# long_sentences: those of texts, one a line. What has no letter (figures) is no word; what is counted in a list is a sentence of its own.
+long_sentences() {
+  sed -E 's/([.!?]) +/\1\n/g; s/[,:;] ([0-9])/\n\1/g' | awk '{ words = 0; for (i = 1; i <= NF; i++) words += $i ~ /[A-Za-z]/; if (words > 30) print words " words: " $0 }'
+}
+
+# short FILE NAME: all of its sentences are short.
+short() {
+  local found
+  found=$(long_sentences <"$1")
+  [ -z "$found" ] || fail "$2 has long sentences (write two): $(head -n 3 <<<"$found")"
+}
+
 # The list itself finds what it should, also at the borders of a line.
 printf 'Kept waiting.\nThe colours of the host\n' >bad
 (failures=0; look bad test 2>/dev/null; [ "$failures" -eq 3 ]) || fail 'the list of words finds nothing'
+printf 'word %.0s' {1..31} >bad
+printf 'word %.0s' {1..30} >good
+[ -n "$(long_sentences <bad)" ] && [ -z "$(long_sentences <good)" ] || fail 'a sentence of 31 words is not found, or one of 30 is'
 looked=0
 
 for tool in $(cd "$bin" && ls -d lumos lumos-* 2>/dev/null); do
@@ -99,6 +119,8 @@ visible() {
   sed -E ':a; /<(script|style)[ >]/ { /<\/(script|style)>/! { N; ba }; s/<(script|style)[^>]*>.*<\/(script|style)>//g }' "$1" |
     sed -E 's/(title|aria-label|alt)="([^"]*)"/>\2</g; s/<[^>]*>/\n/g; s/&nbsp;/ /g; s/&[a-z]+;|&#[0-9]+;/ /g'
 }
+# The definitions, captions and lines under pictures of a page.
+lines_of() { tr '\n' ' ' <"$1" | grep -oP '<(dd|p class="(reading|caption|rest|cure)"[^>]*)>.*?</(dd|p)>' | sed -E 's/<[^>]*>//g; s/&nbsp;/ /g'; }
 report() {
   lumos-report "${@:2}" -o page.html 2>message && lumos-report "${@:2}" -o page.md 2>>message && lumos-report "${@:2}" -o page.json 2>>message ||
     fail "no report of $1: $(head -c 300 message)"
@@ -109,12 +131,16 @@ report() {
   look seen "the Markdown of $1"
   jq -r '.verdict, (.notes[] | .text, .cure // empty), (.definitions[] | .text // .definition // empty)' page.json >seen
   look seen "verdict, notes and definitions of $1"
+  { jq -r '(.notes[] | .text, .cure // empty), .definitions[].text, (.tables[].caption // empty)' page.json; lines_of page.html; } >texts
+  [ "$(wc -l <texts)" -gt 150 ] || fail "only $(wc -l <texts) definitions, notes, captions and lines of $1"
+  short texts "$1: a definition, note, caption or line under a picture"
   one_line <message >seen
   look seen "the messages of $1"
 }
 report 'the example' "${example[@]}"
 report 'one rank of it' "${example[1]}"
 report 'a changed example' "${example[@]}" --scale kind=gemm=0.5 --remove kind=norm --unprofiled
+report 'a rebuilt example' "${example[@]}" --pp 2 --dp 4 --micro-batches 4
 [ "$looked" -gt 20 ] || fail "only $looked texts were looked at"
-proved "no private word in $looked texts that users read"
+proved "no private word in $looked texts that users read, and no sentence of over 30 words in definitions, notes and captions"
 finish

@@ -140,7 +140,7 @@ static void idle_causes_add_up(void **state) {
   lumos_text_add(&finding, "", 1);
   assert_string_equal(finding.bytes, "GPUs idle for 10.0\xC2\xA0% of the step: 6.0\xC2\xA0% CPU-bound, "
                                      "1.5\xC2\xA0% CPU blocked in synchronization, 1.0\xC2\xA0% launch latency, "
-                                     "0.5\xC2\xA0% behind other GPU work, 1.0\xC2\xA0% unexplained");
+                                     "0.5\xC2\xA0% waiting for other work, 1.0\xC2\xA0% unexplained");
   lumos_text_free(&finding);
   assert_true(report_idle_scene(&facts, false, &scene));
   expect_told(&scene, (enum report_paint)LUMOS_SYNC,

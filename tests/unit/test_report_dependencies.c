@@ -133,7 +133,7 @@ static void boxes_and_arrows_add_up_to_the_step(void **state) {
   report_put_dependencies_finding(dependencies, &text);
   /* Of 199: K0 and K1 150, K3 30, launch0 10, lags 8; s7 has 102. */
   check_text(&text,
-             "Step 1 takes 199 ns in the simulation: 75.4 % is computing kernels, 15.1 % copies, 5.0 % CPU work and "
+             "Step 1 takes 199 ns in the simulation: 75.4 % is compute kernels, 15.1 % copies, 5.0 % CPU work and "
              "4.5 % all else. 51.3 % of it is on compute 7.");
   report_put_dependencies_reading(dependencies, &text);
   check_text(

@@ -162,8 +162,8 @@ static void choice(void **state) {
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
   assert_has(&sentence, "The page holds 40,040 of 120,000\xC2\xA0tasks one by one: the 20,000 longest, down to "
-                        "41.00\xC2\xA0\xC2\xB5s, all 40\xC2\xA0tasks from ");
-  assert_has(&sentence, ", and what launched and what held them. The others are in the columns alone.");
+                        "41.00\xC2\xA0\xC2\xB5s, and all 40\xC2\xA0tasks from ");
+  assert_has(&sentence, ". What launched and what held them is there, too. The others are in the columns alone.");
   struct lumos_text json = LUMOS_TEXT_BUFFER;
   char window[80];
   (void)snprintf(window, sizeof window, "\"window\":[%lld,%lld]", (long long)options.detail_from,
@@ -194,7 +194,7 @@ static void choice_of_all(void **state) {
   struct lumos_text sentence = LUMOS_TEXT_BUFFER;
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
-  assert_has(&sentence, ", the 20,000 longest of 120,000\xC2\xA0tasks from ");
+  assert_has(&sentence, ", and the 20,000 longest of 120,000\xC2\xA0tasks from ");
   struct lumos_text json = LUMOS_TEXT_BUFFER;
   report_detail_json(&detail, &json);
   lumos_text_char(&json, '\0');
@@ -307,7 +307,7 @@ static void chain(void **state) {
   text.length = 0;
   report_put_detail(&detail, &text);
   lumos_text_char(&text, '\0');
-  assert_has(&text, ", all 140\xC2\xA0tasks on the critical path of step 7, and what launched");
+  assert_has(&text, ", and all 140\xC2\xA0tasks on the critical path of step 7. What launched");
   lumos_text_free(&text);
   report_detail_free(&detail);
   report_timelines_free(&timelines);

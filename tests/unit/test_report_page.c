@@ -229,7 +229,7 @@ static void verdict_of_a_change(void **state) {
   struct lumos_text page = render(job);
   assert_has(&page, "The change: <code>--scale kind=gemm=0.5</code>");
   assert_has(&page, ". Durations: after the change<");
-  assert_has(&page, "measured before the change 10.00\xC2\xA0ms");
+  assert_has(&page, "Measured before the change 10.00\xC2\xA0ms");
   lumos_text_free(&page);
 
   lumos_text_free(&text);
@@ -337,17 +337,16 @@ static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   assert_non_null(strstr(text.bytes, "idle for 4.25 ms (50.0 %)")); /* with the first steps 4 + 4 of 8 + 10 */
   lumos_text_free(&text);
   struct lumos_text page = render(job);
-  assert_has(
-      &page,
-      "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms; the first step, 50.00\xC2\xA0ms, starts with work left over "
-      "from the recording and is left out");
+  assert_has(&page, "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms. The first step, 50.00\xC2\xA0ms, is left out: "
+                    "it starts with work "
+                    "left over from the recording");
   assert_has(&page, "\"step\":4,\"timeline\":\"simulated\",\"left_out\":true,\"step_time\":50000000}");
   lumos_text_free(&page);
   lumos_job_free(job);
 
   job = job_of_three_steps(false);
   page = render(job);
-  assert_has(&page, "3\xC2\xA0steps, 10.00\xC2\xA0ms to 10.00\xC2\xA0ms; ");
+  assert_has(&page, "3\xC2\xA0steps, 10.00\xC2\xA0ms to 10.00\xC2\xA0ms. ");
   assert_null(strstr(page.bytes, "left_out\":true"));
   lumos_text_free(&page);
   lumos_job_free(job);

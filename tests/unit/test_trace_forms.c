@@ -684,7 +684,7 @@ static void unknown_categories_are_counted(void **state) {
   const struct lumos_note *left = find_note(job, "parse.left_out");
   assert_int_equal(left->count, 12);
   assert_string_equal(string_of(job, left->text),
-                      "of 19 events 7 became tasks and spans; the others: 1 end of a flow, 2 begins and ends of events that "
+                      "7 of 19 events became tasks and spans. The others: 1 end of a flow, 2 begins and ends of events that "
                       "are in two pieces, 1 counter, 1 none, 1 mtia_insight, 1 hardware_counters, 1 gpu_user_annotation, "
                       "1 cuda_event, 1 lumos_simulated, 1 python_function (--stacks keeps them), 1 cuda_sync whose call is "
                       "not kept");

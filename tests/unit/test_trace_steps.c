@@ -58,7 +58,7 @@ static void every_complete_step_is_kept(void **state) {
   assert_int_equal(job->ranks.items[0].base, 120000);
   assert_int_equal(find_note(job, "parse.outside_steps")->count, 1);
   assert_non_null(strstr(string_of(job, find_note(job, "parse.left_out")->text),
-                         "the others: 1 instant, 2 CPU rows that begin outside of every step, 1 GPU row launched "
+                         "The others: 1 instant, 2 CPU rows that begin outside of every step, 1 GPU row launched "
                          "outside of every step"));
   assert_string_equal(string_of(job, job->history.items[0].args), "");
   lumos_job_free(job);

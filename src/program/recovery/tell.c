@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static const char *const words[] = {[LUMOS_BY_NOTHING] = "a like step's end, for work launched before the recording",
+static const char *const words[] = {[LUMOS_BY_NOTHING] = "a similar step's end, for work launched before the recording",
                                     [LUMOS_BY_MODULES] = "names of modules and annotations",
                                     [LUMOS_BY_NUMBERS] = "autograd's sequence numbers",
                                     [LUMOS_BY_REPETITION] = "repetition of launches",
@@ -63,10 +63,10 @@ static void put_note(const struct lumos_recovery *recovery, const struct share *
   int length = snprintf(text, sizeof text, "%.1f %% of GPU time has a phase, %.1f %% a layer",
                         percent(share->phase, share->all), percent(share->layer, share->all));
   if (micro_batches > 0) {
-    length += snprintf(text + length, sizeof text - (size_t)length, "; micro-batches per step: %d", (int)micro_batches);
+    length += snprintf(text + length, sizeof text - (size_t)length, ". Micro-batches per step: %d", (int)micro_batches);
   }
   if (layers > 0) {
-    length += snprintf(text + length, sizeof text - (size_t)length, "; layers: %d", (int)layers);
+    length += snprintf(text + length, sizeof text - (size_t)length, ". Layers: %d", (int)layers);
   }
   const char *between = ", by ";
   for (size_t i = 1; i <= WAYS; i++) {
@@ -78,9 +78,8 @@ static void put_note(const struct lumos_recovery *recovery, const struct share *
     }
   }
   if (recovery->unplaced) {
-    snprintf(
-        text + length, sizeof text - (size_t)length,
-        "; the pipeline stage of a rank is unknown, so layers have no number, and sends and receives have no pass");
+    snprintf(text + length, sizeof text - (size_t)length,
+             ". The pipeline stage of a rank is unknown, so layers have no number. Sends and receives have no pass");
   }
   lumos_job_note(recovery->job, "graph.program", LUMOS_INFO, LUMOS_ABSENT, NULL, text, NULL);
 }

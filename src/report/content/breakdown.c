@@ -29,8 +29,9 @@ static void draw_breakdown(const struct report_facts *facts, const char *name, b
     report_scene_begin(scene, name, 0);
   }
   lumos_text_put(&scene->title, "Where the step went, by rank");
-  lumos_text_put(&scene->description, "Stacked bars of time: compute, overlapped, communication, copies, not recorded, "
-                                      "idle. The table of the same name holds the numbers of every rank.");
+  lumos_text_put(&scene->description,
+                 "Stacked bars of time: compute, overlapped, communication, copies, outside the recording, "
+                 "idle. The table of the same name holds the numbers of every rank.");
 }
 
 /* Is a rank's own step shorter than the job's, so that it can be seen? */
@@ -62,7 +63,7 @@ void report_put_breakdown_reading(const struct report_facts *facts, struct lumos
     lumos_text_put(
         out,
         " The job\xE2\x80\x99s step lasts from the earliest start to the latest end, so a rank\xE2\x80\x99s own can "
-        "be shorter; in the bar of all ranks what it lacks counts as idle or not recorded.");
+        "be shorter. In the bar of all ranks, the rest counts as idle or as outside the recording.");
   }
 }
 
@@ -80,7 +81,7 @@ const struct report_part report_idle_parts[REPORT_IDLE_PARTS] = {
     {FIGURE_IDLE_HOST, (enum report_paint)LUMOS_OP, "idle_host", "CPU-bound"},
     {FIGURE_IDLE_SYNC, (enum report_paint)LUMOS_SYNC, "idle_sync", "CPU blocked in synchronization"},
     {FIGURE_IDLE_LAUNCH, PAINT_LATENCY, "idle_launch", "launch latency"},
-    {FIGURE_IDLE_DEPENDENCY, PAINT_BETWEEN, "idle_dependency", "behind other GPU work"},
+    {FIGURE_IDLE_DEPENDENCY, PAINT_BETWEEN, "idle_dependency", "waiting for other work"},
     {FIGURE_IDLE_UNEXPLAINED, PAINT_UNEXPLAINED, "idle_unexplained", "unexplained"},
 };
 
@@ -133,16 +134,16 @@ bool report_idle_scene(const struct report_facts *facts, bool narrow, struct rep
 /* ---- The tables ---- */
 
 /* The tables' columns after the first three; the same for shares and for times. */
-#define PART_COLUMNS(kind)                                                                                      \
-  {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind},    \
-      {"exposed_communication", "exposed communication", "exposed_communication", kind},                        \
-      {"communication_transfer", "transfer", "communication_transfer", kind},                                   \
-      {"communication_wait", "waiting", "communication_wait", kind},                                            \
-      {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                   \
-      {"communication_unsplit", "unsplit", "communication_unsplit", kind},                                      \
-      {"exposed_copy", "copies", "exposed_copy", kind}, {"not_recorded", "not recorded", "not_recorded", kind}, \
-      {"idle", "idle", "idle", kind}, {                                                                         \
-    "gpu_busy", "GPU busy", "gpu_busy", kind                                                                    \
+#define PART_COLUMNS(kind)                                                                                   \
+  {"exposed_compute", "compute", "exposed_compute", kind}, {"overlapped", "overlapped", "overlapped", kind}, \
+      {"exposed_communication", "exposed communication", "exposed_communication", kind},                     \
+      {"communication_transfer", "transfer", "communication_transfer", kind},                                \
+      {"communication_wait", "waiting", "communication_wait", kind},                                         \
+      {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                \
+      {"communication_unsplit", "unsplit", "communication_unsplit", kind},                                   \
+      {"exposed_copy", "copies", "exposed_copy", kind},                                                      \
+      {"not_recorded", "outside the recording", "not_recorded", kind}, {"idle", "idle", "idle", kind}, {     \
+    "gpu_busy", "GPU busy", "gpu_busy", kind                                                                 \
   }
 
 static const enum report_figure part_figures[] = {FIGURE_EXPOSED_COMPUTE,

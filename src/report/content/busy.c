@@ -203,16 +203,19 @@ static void put_below_half(const struct report_busy *busy, struct lumos_text *ou
     below += share != LUMOS_ABSENT && share < MILLION / 2;
   }
   if (below == 0) {
-    lumos_text_put(out, ", and for less than half in no bin of ");
+    lumos_text_put(out, ". No bin of ");
     report_put_tick(out, busy->width, busy->width);
+    lumos_text_put(out, " is busy for less than half of its time");
     return;
   }
-  lumos_text_put(out, ", and for less than half in ");
-  report_put_count(out, below);
-  lumos_text_put(out, " of ");
+  lumos_text_put(out, ". Of ");
   report_put_counted(out, bins, "bin");
   lumos_text_put(out, " of ");
   report_put_tick(out, busy->width, busy->width);
+  lumos_text_put(out, ", ");
+  report_put_count(out, below);
+  lumos_text_put(out,
+                 below == 1 ? " is busy for less than half of its time" : " are busy for less than half of their time");
 }
 
 void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *out) {
@@ -220,8 +223,7 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
     return;
   }
   enum report_timeline other = MEASURED + SIMULATED - busy->spoken;
-  lumos_text_put(out, busy->ranks == 1 ? "The GPU is busy, kernels that wait included, for "
-                                       : "GPUs are busy, kernels that wait included, for ");
+  lumos_text_put(out, busy->ranks == 1 ? "The GPU is busy for " : "GPUs are busy for ");
   report_put_share(out, busy->mean.of[busy->spoken][BUSY_TIME]);
   lumos_text_put(out, " of the time on average");
   if (busy->both) {
@@ -229,9 +231,10 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
     report_put_share(out, busy->mean.of[other][BUSY_TIME]);
     lumos_text_char(out, ')');
   }
+  lumos_text_put(out, ", kernels that wait included");
   put_below_half(busy, out);
   if (busy->occupancy) { /* of some kernels it is not known, so the mean is at least that */
-    lumos_text_put(out, "; weighted by occupancy it is at least ");
+    lumos_text_put(out, ". Weighted by occupancy it is at least ");
     report_put_share(out, busy->mean.of[busy->spoken][BUSY_OCCUPANCY]);
   }
 }
@@ -240,18 +243,18 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
 static void put_meaning(const struct report_busy *busy, struct lumos_text *out) {
   lumos_text_put(out, "the share of each ");
   report_put_tick(out, busy->width, busy->width);
-  if (busy->width > NARROWEST) {
-    lumos_text_format(out, " (there would be more than %d bins of 1 ms)", REPORT_BUSY_BINS);
-  }
   lumos_text_put(out, " in which at least one task runs on a stream of the GPU");
   if (busy->ranks > 1) {
     lumos_text_put(out, ", the mean over ");
     report_put_counted(out, busy->ranks, "rank");
   }
+  if (busy->width > NARROWEST) {
+    lumos_text_format(out, ". There would be more than %d bins of 1 ms", REPORT_BUSY_BINS);
+  }
   if (busy->occupancy) {
-    lumos_text_put(
-        out, ". Weighted by occupancy, a kernel\xE2\x80\x99s time counts by its estimated occupancy; "
-             "kernels side by side add up to at most 100\xC2\xA0%, and work without an estimate counts as nothing");
+    lumos_text_put(out,
+                   ". Weighted by occupancy, a kernel\xE2\x80\x99s time counts by its estimated occupancy. "
+                   "Kernels side by side add up to at most 100\xC2\xA0%. Work without an estimate counts as nothing");
   }
 }
 

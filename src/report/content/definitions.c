@@ -5,33 +5,32 @@
 #include <string.h>
 
 static const struct report_definition definitions[] = {
-    {"measured", "measured", "As the trace recorded it. The times contain the profiler's own cost."},
+    {"measured", "measured", "As the trace recorded it. The times contain the profiler overhead."},
     {"simulated", "simulated",
      "The simulated execution graph: every task starts when its dependencies are done and its lane is free. After a "
-     "change this is the prediction, with the profiler's cost unless that was removed."},
+     "change this is the prediction, with the profiler overhead unless that was removed."},
     {"range", "range",
-     "What a recording of the changed job, with as many steps, would show with a chance of 90 %. It adds up what is "
-     "unsure: durations from models, delays that are copied from the trace, kernels that run beside others than "
-     "before, and how "
-     "much steps differ."},
+     "What a recording of the changed job, with as many steps, would show with a chance of 90 %. It covers durations "
+     "from models, delays copied from the trace, kernels that run beside others than before, and step-to-step "
+     "variation."},
     {"step", "step",
-     "One training iteration, as the profiler marks it. On a rank step k ends with its last kernel or copy and begins "
-     "where "
-     "step k-1 ended. The job's step ends with its last rank's."},
+     "One training iteration, as the profiler marks it. On a rank step k ends with its last kernel or copy and "
+     "begins where step k-1 ended. The job's step ends with its last rank's."},
     {"phase", "phase",
      "Forward, backward, deferred weight gradients, or the optimizer. Recovered from spans, from autograd's sequence "
      "numbers, or from repetition."},
     {"micro_batch", "micro-batch",
      "The samples that go through the model at once. A step has one or several, numbered from 0."},
     {"pass", "pass",
-     "A forward or backward pass: a rank's work on one phase of one micro-batch and one chunk of its layers. It lasts "
-     "from the first start to the last end of its kernels, communication included, and is split where another pass or "
-     "a wait interrupts it."},
+     "A forward or backward pass: a rank's work on one phase of one micro-batch and one chunk of its layers. It "
+     "lasts from the first start to the last end of its kernels, communication included. It is split where another "
+     "pass or a wait interrupts it."},
     {"weight", "weight gradient",
      "The part of the backward pass that computes weight gradients, where a schedule defers it."},
     {"stage", "stage",
      "The ranks of a pipeline that hold the same layers. They are numbered in the order of the forward pass."},
-    {"chunk", "chunk", "Layers of a stage that follow one another; with an interleaved schedule a stage has several."},
+    {"chunk", "chunk",
+     "Layers of a stage that follow one another. With an interleaved schedule a stage has several chunks."},
     {"schedule", "schedule",
      "The order of a stage\xE2\x80\x99s passes. GPipe: all forward, then all backward. 1F1B: stage s of p runs p - 1 - "
      "s forward passes ahead, then one forward and one backward by turns. Interleaved: the same over several chunks. "
@@ -39,26 +38,28 @@ static const struct report_definition definitions[] = {
      "pass."},
     {"exchange", "exposed communication of a stage",
      "Communication among ranks of one stage while no pass runs, such as gradient all-reduces."},
-    {"no_pass", "unassigned work", "Work on a stream of passes that belongs to no known pass, while none runs."},
+    {"no_pass", "unassigned work", "Work that belongs to no known pass, on a stream of passes, while none runs."},
     {"layer", "layer", "A block that repeats through the model, numbered from 0 over all stages."},
     {"binding", "critical constraint",
-     "The last of all that a task waits for: its launch, the previous task on its lane, an event, the work that a call "
-     "waits for, or the last rank of a collective. Without it the task would start, or end, earlier."},
+     "The last constraint that a task waits for. That may be its launch, the previous task on its lane, or an event. "
+     "It may also be the work that a call waits for, or the last rank of a collective. Without it the task would "
+     "start, or end, earlier."},
     {"neighbour", "neighbor",
-     "A constraint on a task of the critical path that is not critical. Delayed by its slack, it would be."},
+     "A constraint on a task of the critical path that is not critical. A delay as long as its slack would make it "
+     "critical."},
     {"slack", "slack", "How much later a constraint can be met before it becomes critical."},
     {"lag", "lag",
-     "Time between a critical constraint and the start or end of the task that it held: a CPU gap on a thread, the gap "
-     "after the previous task on a stream, the launch after a call, or the return of a wait."},
+     "Time between a critical constraint and the start or end of the task that it held. On a thread it is a CPU gap "
+     "or the return of a wait. On a stream it is the launch after a call, or the gap after the previous task."},
     {"evidence", "evidence",
      "How a constraint is known. Recorded: the trace names it, or it is the order on a thread or stream. Ordered: "
-     "implied by the order of calls. Inferred: from times. Unexplained: most of the delay has no known cause."},
+     "implied by program order. Inferred: from times. Unexplained: most of the delay has no known cause."},
     {"rank", "rank",
      "One process of the job, with one GPU. Its number comes from the trace, else from the file's name."},
     {"lane", "lane", "A CPU thread or a GPU stream. Its tasks run one after another."},
     {"task", "task",
-     "A piece of work on a lane: a kernel, copy or memset on a stream; a call, or a stretch of an op in which nothing "
-     "else runs, on a thread."},
+     "A piece of work on a lane. On a stream it is a kernel, copy or memset. On a thread it is a call, or a stretch "
+     "of an op in which nothing else runs."},
     {"kind", "kind",
      "The kind of work, from the task's category, its name and the op that launched it. Each kind has one color."},
     {"op", "op",
@@ -81,8 +82,8 @@ static const struct report_definition definitions[] = {
     {"skipped", "skipped", "Unusable events."},
     {"collective", "collectives", "Communication kernels: those of collective operations, and of sends and receives."},
     {"runtime_clock", "clock of calls",
-     "Lumos adds this to the times of CUDA or HIP calls so that they lie within the ops that make them. Error: how far "
-     "the offset could change while they still do."},
+     "Lumos adds this to the times of CUDA or HIP calls so that they lie within the ops that make them. The error is "
+     "how far the offset could change while they still do."},
     {"gpu_clock", "GPU clock",
      "Lumos adds this to the GPU's times so that no kernel starts before its launch and no wait returns before its "
      "work is done."},

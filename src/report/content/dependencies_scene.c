@@ -572,8 +572,8 @@ bool report_dependencies_scene(const struct report_dependencies *dependencies, s
   lumos_text_put(&scene->title, "What the step waits for");
   lumos_text_put(
       &scene->description,
-      "Boxes are tasks on the critical path, from the start of the step down to its end, with areas by time; "
-      "arrows say what held them. The table below the picture has the times of every box.");
+      "Boxes are tasks on the critical path, from the start of the step down to its end, with areas by time. "
+      "Arrows show what held them. The table below the picture has the times of every box.");
   if (canvas.columns.count > 1) {
     lumos_text_put(&scene->description, " It goes on at the top of the next column.");
   }

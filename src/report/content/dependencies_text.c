@@ -7,11 +7,11 @@
 #include <string.h>
 
 static const char *const part_names[CHAIN_PARTS] = {
-    [CHAIN_COMPUTE] = "computing kernels",
+    [CHAIN_COMPUTE] = "compute kernels",
     [CHAIN_COMMUNICATION] = "communication",
     [CHAIN_COPY] = "copies",
     [CHAIN_HOST] = "CPU work",
-    [CHAIN_SILENT] = "CPU time without an event",
+    [CHAIN_SILENT] = "CPU gaps",
     [CHAIN_LAG] = "launch latency and other gaps",
     [CHAIN_UNEXPLAINED] = "unexplained delay",
     [CHAIN_OUTSIDE] = "waiting for work outside the recording",
@@ -150,16 +150,16 @@ static bool any_alone(const struct report_collapse *collapse) {
 /* What stands alone, and what does not. */
 static void put_standing(const struct report_collapse *collapse, struct lumos_text *out) {
   if (collapse->first == 0) {
-    lumos_text_put(out, "ops and tasks of ");
+    lumos_text_put(out, "Ops and tasks of ");
     report_put_time(out, collapse->least);
-    lumos_text_put(out, " or more have their own box; shorter ones are");
+    lumos_text_put(out, " or more have their own box. Shorter ones are");
     return;
   }
-  lumos_text_put(out, "ops and tasks longer than ");
+  lumos_text_put(out, "Ops and tasks longer than ");
   report_put_time(out, collapse->least - 1);
   lumos_text_put(out, " have their own box, and so do the first ");
   report_put_count(out, collapse->first);
-  lumos_text_put(out, " of exactly that length; the others are");
+  lumos_text_put(out, " of exactly that length. The others are");
 }
 
 static void put_collapse(const struct report_dependencies *dependencies, struct lumos_text *out) {
@@ -173,9 +173,9 @@ static void put_collapse(const struct report_dependencies *dependencies, struct 
   }
   lumos_text_put(out, ", in ");
   report_put_count(out, (int64_t)dependencies->chain_nodes);
-  lumos_text_put(out, dependencies->chain_nodes == 1 ? " box: " : " boxes: ");
+  lumos_text_put(out, dependencies->chain_nodes == 1 ? " box. " : " boxes. ");
   if (!any_alone(collapse)) {
-    lumos_text_put(out, "all tasks are merged");
+    lumos_text_put(out, "All tasks are merged");
   } else {
     put_standing(collapse, out);
     lumos_text_put(out, " merged with their neighbors in time");

@@ -311,19 +311,19 @@ static void put_choice(const struct report_detail *detail, struct lumos_text *ou
   lumos_text_put(out, " longest, down to ");
   report_put_time(out, detail->shortest);
   if (detail->chain_tasks > 0) {
-    lumos_text_put(out, ", ");
+    lumos_text_put(out, options->has_detail ? ", " : ", and ");
     put_most(REPORT_CHAIN, detail->chain_tasks, out);
     lumos_text_format(out, " on the critical path of step %d", detail->from.chain->step);
   }
   if (options->has_detail) {
-    lumos_text_put(out, ", ");
+    lumos_text_put(out, ", and ");
     put_most(REPORT_WINDOW, detail->window_tasks, out);
     lumos_text_put(out, " from ");
     report_put_time(out, options->detail_from);
     lumos_text_put(out, " to ");
     report_put_time(out, options->detail_until);
   }
-  lumos_text_put(out, ", and what launched and what held them. The others are in the columns alone.");
+  lumos_text_put(out, ". What launched and what held them is there, too. The others are in the columns alone.");
 }
 
 void report_put_detail(const struct report_detail *detail, struct lumos_text *out) {

@@ -254,10 +254,10 @@ void report_put_layers_finding(const struct report_layers *layers, struct lumos_
 }
 
 void report_put_layers_reading(const struct report_layers *layers, struct lumos_text *out) {
-  lumos_text_put(out, "GPU time of a step, the mean over the ranks that run the layer; what runs at once counts twice, "
+  lumos_text_put(out, "GPU time of a step, the mean over the ranks that run the layer. What runs at once counts twice, "
                       "and communication includes waiting");
   report_put_which_durations(layers->job, out);
-  lumos_text_put(out, ". The dashed line is the median layer; those more than 10 % above it are marked. ");
+  lumos_text_put(out, ". The dashed line is the median layer. Layers more than 10 % above it are marked. ");
   put_assigned(layers, out);
 }
 

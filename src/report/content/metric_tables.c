@@ -131,7 +131,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                               .keys = {KEY_RANK, KEY_LANE},
                               .key_columns = {NAMED("rank", "rank", "rank"), WORD("stream", "stream", "lane")},
                               .figures = {TIME("idle", "idle", "stream_idle"),
-                                          TIME("not_recorded", "not recorded", "stream_not_recorded"),
+                                          TIME("not_recorded", "outside the recording", "stream_not_recorded"),
                                           TIME("host", "host", "stream_idle_host"),
                                           TIME("sync", "CPU blocked in synchronization", "stream_idle_sync"),
                                           TIME("launch", "launches", "stream_idle_launch"),
@@ -206,9 +206,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                         .key_columns = {NAMED("phase", "phase", "phase")},
                         .figures = {TIME("time", "time", "phase_time")}},
     [METRICS_MFU] = {.name = "mfu",
-                     .caption =
-                         "Model FLOPs of a step beside what the GPUs could do in its time; from recorded shapes of "
-                         "the ranks that are here, or from the model of the whole job",
+                     .caption = "Model FLOPs of a step beside what the GPUs could do in its time",
                      .whole = NULL,
                      .keys = {KEY_KIND},
                      .key_columns = {NAMED("from", "from", "mfu")},

@@ -664,7 +664,7 @@ void report_opportunities_table(const struct report_facts *facts, const struct r
   lumos_text_put(
       &table->caption,
       ". Its time: what it takes in a step, added up over a rank\xE2\x80\x99s lanes, the mean over the ranks "
-      "that have it; of communication that is joined only the transfer");
+      "that have it. Of joined communication only the transfer counts");
   report_put_which_durations(opportunities->job, &table->caption);
   put_left_out(opportunities, &table->rest);
   if (table->rest.length > 0 && opportunities->list.count > 0) {

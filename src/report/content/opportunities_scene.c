@@ -118,8 +118,8 @@ bool report_opportunities_scene(const struct report_opportunities *opportunities
   lumos_text_put(&scene->title, "What would help most");
   lumos_text_put(
       &scene->description,
-      "A bar for each kind of work: how much shorter a step would be with half of it; a line goes on to how "
-      "much shorter without it, one below it spans the range. The table below the picture holds the same numbers.");
+      "A bar for each kind of work shows how much shorter a step would be with half of it. A line goes on to how much "
+      "shorter without it. A line below the bar spans the range. The table below the picture holds the same numbers.");
   lumos_text_free(&canvas.text);
   return true;
 }

@@ -204,11 +204,11 @@ static bool has_chunks(const struct lumos_passes *passes) {
 
 static void put_boxes(const struct lumos_passes *passes, struct lumos_text *out) {
   if (report_pipeline_is_dense(passes)) {
-    lumos_text_put(out, "There are too many passes for a box each: a column has the color of what takes most of it, "
-                        "and is as high as it is full, in quarters");
+    lumos_text_put(out, "There are too many passes for a box each. A column has the color of what takes most of it. "
+                        "Its height shows how full it is, in quarters");
     return;
   }
-  lumos_text_put(out, "A box is work on one micro-batch, whose number, from 0, stands in it where there is room");
+  lumos_text_put(out, "A box is work on one micro-batch. Its number, from 0, is in it where there is room");
   if (has_chunks(passes)) {
     lumos_text_put(out, ", with a letter for the chunk of the stage\xE2\x80\x99s layers");
   }
@@ -218,8 +218,8 @@ void report_put_pipeline_reading(const struct lumos_passes *passes, struct lumos
   put_which(passes, out);
   put_boxes(passes, out);
   lumos_text_put(out, is_pipeline(passes)
-                          ? "; where a row is pale no pass runs. Bubble: of the job\xE2\x80\x99s mean step."
-                          : "; where a row is pale no pass runs.");
+                          ? ". Where a row is pale, no pass runs. Bubble: of the job\xE2\x80\x99s mean step."
+                          : ". Where a row is pale, no pass runs.");
   put_left_out(passes, out);
 }
 
@@ -227,7 +227,7 @@ void report_put_pipelines_reading(const struct lumos_passes *recorded, const str
                                   struct lumos_text *out) {
   lumos_text_put(out, "Both on one time axis. ");
   put_boxes(report_pipeline_is_dense(recorded) ? recorded : passes, out);
-  lumos_text_put(out, "; where a row is pale no pass runs. No pass: of the step that is drawn.");
+  lumos_text_put(out, ". Where a row is pale, no pass runs. No pass: of the step that is drawn.");
   put_left_out(passes, out);
 }
 

@@ -211,12 +211,14 @@ static void put_caption(const struct report_waits *waits, const struct unit *uni
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(
       &text,
-      "How long the rank of the row waits in communication for the rank of the column, the last to arrive: %s per "
-      "step, the mean over the job\xE2\x80\x99s steps. The stronger the color, the longer: the strongest is ",
+      "How long the rank of the row waits in communication for the rank of the column, the last to arrive. "
+      "Times are in %s per step, the mean over the job\xE2\x80\x99s steps. The stronger the color, the longer. The "
+      "strongest is ",
       unit->name);
   report_put_time(&text, waits->largest);
   lumos_text_put(
-      &text, ". A row adds up to the rank\xE2\x80\x99s waiting, hidden or exposed; what runs at once counts each time");
+      &text,
+      ". A row adds up to the rank\xE2\x80\x99s waiting, overlapped or exposed. What runs at once counts each time");
   if (waits->left_out > 0) {
     lumos_text_put(&text, ". Ranks that wait and are waited for longest; others: ");
     report_put_counted(&text, (int64_t)waits->left_out, "more rank");

@@ -61,7 +61,7 @@ static void add_limits(struct details *details) {
   } rows[] = {
       {LUMOS_LIMIT_REBUILD, "rebuild error", "rebuild_error", "of the measured step, in the recorded configuration"},
       {LUMOS_LIMIT_NO_GPU, "ranks without GPU work", "coverage", "of the ranks: their CPUs alone were recorded"},
-      {LUMOS_LIMIT_NOT_RECORDED, "not recorded", "not_recorded", "of the step, on the mean of all ranks"},
+      {LUMOS_LIMIT_NOT_RECORDED, "outside the recording", "not_recorded", "of the step, on the mean of all ranks"},
       {LUMOS_LIMIT_UNSPLIT, "unsplit communication", "communication_unsplit", "of the step: waiting or transfer"},
       {LUMOS_LIMIT_BLAMED_UNKNOWN, "blamed without an op", "straggler_delay",
        "of the late rank\xE2\x80\x99s own delay"},
@@ -85,12 +85,12 @@ static void add_model_figures(struct details *details) {
   } rows[] = {
       {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts later or earlier than the rules say",
        LUMOS_LIMIT_UNEXPLAINED, false},
-      {FIGURE_BOUNDARY, "outside the recording", "GPU starts held by work that the recording lacks",
+      {FIGURE_BOUNDARY, "waiting outside the recording", "GPU starts held by work outside the recording",
        LUMOS_LIMIT_BOUNDARY, false},
       {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU", LUMOS_LIMIT_NONE, true},
       {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length", LUMOS_LIMIT_UNJOINED, false},
       {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event", LUMOS_LIMIT_NONE, false},
-      {FIGURE_PROFILER_TIME, "profiler", "at most, on threads", LUMOS_LIMIT_PROFILER, true},
+      {FIGURE_PROFILER_TIME, "profiler overhead", "at most, on threads", LUMOS_LIMIT_PROFILER, true},
       {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace",
        LUMOS_LIMIT_CPU_UNKNOWN, false},
   };

@@ -44,7 +44,7 @@ static struct report_scope *set_tile(struct report_scope *scope, const char *lab
   return item;
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms; the first step, 51.0 ms, which starts with work left over, is left out" */
+/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out: it starts with work left over from ..." */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, left_out = LUMOS_ABSENT, steps = 0;
@@ -59,10 +59,10 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
     most = time > most ? time : most;
   }
   if (rows->count < 2 || least == LUMOS_ABSENT) {
-    lumos_text_put(out, rows->count == 1 && timeline == MEASURED ? "one step was recorded" : "");
+    lumos_text_put(out, rows->count == 1 && timeline == MEASURED ? "One step was recorded" : "");
     return;
   }
-  lumos_text_put(out, out->length > 0 ? "; " : "");
+  lumos_text_put(out, out->length > 0 ? ". " : "");
   report_put_counted(out, steps, facts->job_steps.count > 0 ? "step" : "rank-step");
   lumos_text_put(out, ", ");
   report_put_time(out, least);
@@ -71,9 +71,9 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
     report_put_time(out, most);
   }
   if (left_out != LUMOS_ABSENT) {
-    lumos_text_put(out, "; the first step, ");
+    lumos_text_put(out, ". The first step, ");
     report_put_time(out, left_out);
-    lumos_text_put(out, ", starts with work left over from the recording and is left out");
+    lumos_text_put(out, ", is left out: it starts with work left over from the recording");
   }
 }
 
@@ -107,7 +107,7 @@ void report_put_step_range(const struct report_facts *facts, struct lumos_text *
     report_put_time_range(out, facts->step_range.low, facts->step_range.high);
     if (facts->doubt != LUMOS_NO_STRING) {
       const struct lumos_strings *strings = facts->job->strings;
-      lumos_text_put(out, ", largest source of error: ");
+      lumos_text_put(out, ". Largest source of uncertainty: ");
       report_put_cut(out, lumos_string(strings, facts->doubt), lumos_string_length(strings, facts->doubt), 60);
     }
   } else {
@@ -130,8 +130,8 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   }
   put_step_range(facts, timeline, &evidence);
   if (beside != LUMOS_ABSENT) {
-    lumos_text_put(&evidence, evidence.length > 0 ? "; " : "");
-    lumos_text_put(&evidence, timeline == MEASURED ? "simulated " : "measured before the change ");
+    lumos_text_put(&evidence, evidence.length > 0 ? ". " : "");
+    lumos_text_put(&evidence, timeline == MEASURED ? "Simulated " : "Measured before the change ");
     report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
   }
   const char *label = timeline == MEASURED ? "Step time, measured"

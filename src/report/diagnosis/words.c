@@ -671,7 +671,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_CROSS_STEP] = "The model predicts one step from another with an error of ",
       [LUMOS_LIMIT_NO_GPU] = "No GPU work was recorded on ",
       [LUMOS_LIMIT_NOT_RECORDED] = "The recording does not show what GPUs wait for during ",
-      [LUMOS_LIMIT_BOUNDARY] = "Kernels wait for work that was not recorded for ",
+      [LUMOS_LIMIT_BOUNDARY] = "Kernels wait for work outside the recording for ",
       [LUMOS_LIMIT_UNEXPLAINED] = "Unexplained delays of kernels add up to ",
       [LUMOS_LIMIT_UNSPLIT] = "Communication with ranks that were not recorded takes ",
       [LUMOS_LIMIT_UNJOINED] = "Communication that could not be joined with other ranks\xE2\x80\x99 takes ",
