@@ -71,7 +71,22 @@ static struct lumos_recorded_sizes sizes_of(const struct lumos_job *recorded) {
   };
 }
 
+/* A job that was built before keeps what that was built of. */
+static bool keep_earlier(struct rebuild_kept *kept, const struct lumos_job *job) {
+  if (job->models.count == 0 || job->models.items[0].recorded.ranks <= 0) {
+    return false;
+  }
+  *kept = (struct rebuild_kept){.sizes = job->models.items[0].recorded};
+  for (size_t i = 0; i < job->recorded_passes.count; i++) {
+    lumos_vector_push(&kept->passes, job->recorded_passes.items[i]);
+  }
+  return true;
+}
+
 void rebuild_kept_read(struct rebuild_kept *kept, const struct lumos_job *recorded) {
+  if (keep_earlier(kept, recorded)) {
+    return;
+  }
   struct lumos_stretches stretches;
   struct lumos_timeline measured;
   *kept = (struct rebuild_kept){.sizes = sizes_of(recorded)};

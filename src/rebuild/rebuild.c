@@ -13,15 +13,25 @@
 #include "rebuild/replan.h"
 #include "rebuild/slowest.h"
 #include "rebuild/supply.h"
+#include "sim/engine.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* A job that was built before has no starts but those of its simulation: they say in which order its blocks come. */
+static bool simulate_starts(struct lumos_job *job, struct lumos_error *error) {
+  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs);
+  bool done = lumos_engine_run(job, &options, runs, error);
+  for (size_t t = 0; t < job->tasks.count && done; t++) {
+    job->tasks.items[t].start = runs[t].start;
+  }
+  free(runs);
+  return done;
+}
 
 static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
-  if (!lumos_job_measured(job)) {
-    return lumos_fail(error, "a job can be rebuilt only where its tasks have measured starts; rebuild it before other "
-                             "changes take these away");
-  }
   for (size_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_THREAD && job->lanes.items[l].task_count > 0) {
       return true;
@@ -141,6 +151,16 @@ static bool build_both(struct both *both, struct lumos_error *error) {
   return failed == 2;
 }
 
+/* Of a job that was built before the first stays, which is against what was measured. */
+static bool has_error(const struct lumos_job *job) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    if (strcmp(lumos_string(job->strings, job->metrics.items[i].name), "rebuild_error") == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
   struct lumos_metric metric = lumos_metric_empty;
   metric.name = lumos_intern_text(job->strings, "rebuild_error");
@@ -148,7 +168,7 @@ static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
   metric.of = lumos_intern_text(job->strings, "step_time");
   metric.value = deviation;
   metric.source = LUMOS_METRIC_MEASURED;
-  if (deviation.units != LUMOS_ABSENT) {
+  if (deviation.units != LUMOS_ABSENT && !has_error(job)) {
     lumos_vector_push(&job->metrics, metric);
   }
 }
@@ -355,7 +375,11 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
   }
-  lumos_measure(job);
+  if (lumos_job_measured(job)) {
+    lumos_measure(job);
+  } else if (!simulate_starts(job, error)) {
+    return false;
+  }
   struct lumos_job *built = build(job, asked, error);
   if (built == NULL) {
     return false;

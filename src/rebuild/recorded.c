@@ -256,6 +256,40 @@ static enum lumos_schedule find_schedule(const struct rebuild_recorded *recorded
   return all_follow(recorded, LUMOS_1F1B) ? LUMOS_1F1B : all_follow(recorded, LUMOS_GPIPE) ? LUMOS_GPIPE : 0;
 }
 
+/* Would a stage send and receive in one kernel at times, if it did so at all? */
+static bool would_join(const struct rebuild_recorded *recorded) {
+  struct rebuild_pipeline pipeline = recorded->pipeline;
+  struct rebuild_slots slots = {0};
+  bool joins = pipeline.schedule == 0;
+  pipeline.joint = true;
+  for (int32_t stage = 0; stage < pipeline.stages && !joins; stage++) {
+    rebuild_schedule_make(&slots, &pipeline, stage);
+    for (size_t i = 0; i < slots.count; i++) {
+      joins = joins || (slots.items[i].transfers & (slots.items[i].transfers - 1)) != 0;
+    }
+  }
+  lumos_vector_free(&slots);
+  return joins;
+}
+
+/* Does one stream send and receive? */
+static bool shares_streams(const struct rebuild_recorded *recorded) {
+  enum { SENDS = REBUILD_TO_NEXT | REBUILD_TO_PREVIOUS, RECEIVES = REBUILD_FROM_NEXT | REBUILD_FROM_PREVIOUS };
+  const struct rebuild_blocks *blocks = recorded->blocks;
+  uint8_t *does = lumos_allocate_zeroed(recorded->job->lanes.count, 1);
+  bool shares = false;
+  for (size_t b = 0; b < blocks->items.count; b++) {
+    const struct rebuild_block *block = &blocks->items.items[b];
+    for (uint32_t i = 0; i < block->device_count && recorded->exchanges[b] != 0; i++) {
+      uint32_t lane = recorded->job->tasks.items[blocks->devices[block->device_first + i]].lane;
+      does[lane] |= recorded->exchanges[b];
+      shares = shares || ((does[lane] & SENDS) != 0 && (does[lane] & RECEIVES) != 0);
+    }
+  }
+  free(does);
+  return shares;
+}
+
 /* ---- all ---- */
 
 enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
@@ -292,6 +326,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
     return false;
   }
   recorded->pipeline.schedule = find_schedule(recorded);
+  recorded->pipeline.joint = recorded->pipeline.joint || (!would_join(recorded) && shares_streams(recorded));
   return true;
 }
 
