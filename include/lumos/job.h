@@ -319,6 +319,7 @@ struct lumos_model_description {
   int32_t micro_batch;         /* sequences in a micro-batch */
   int32_t micro_batches;       /* of a replica in a step */
   struct lumos_parallel sizes; /* how many ranks there are along each axis; pp: pipeline stages */
+  int64_t bucket_bytes;        /* of a rebuilt job: of gradients that replicas reduce at once; LUMOS_ABSENT */
   struct lumos_recorded_sizes recorded;
   struct lumos_model_evidence evidence;
   lumos_string_id unknown;

@@ -108,6 +108,7 @@ const struct lumos_model_description lumos_model_description_empty = {
     .micro_batch = LUMOS_ABSENT_INT,
     .micro_batches = LUMOS_ABSENT_INT,
     .sizes = NO_SIZES,
+    .bucket_bytes = LUMOS_ABSENT,
     .recorded = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, NO_SIZES},
 };
 const struct lumos_common_error lumos_common_error_empty = {.sigma = NO_DECIMAL};

@@ -345,6 +345,7 @@ static const struct lumos_field model_fields[] = {
     MODEL("micro_batch", FIELD_SMALL, micro_batch, ONE),
     MODEL("micro_batches", FIELD_SMALL, micro_batches, ONE),
     OBJECT("parallel", model_size_fields),
+    MODEL("bucket_bytes", FIELD_INTEGER, bucket_bytes, ONE, BY(TRANSFORM)),
     OBJECT("recorded", recorded_fields, BY(TRANSFORM)),
     OBJECT("evidence", model_evidence_fields),
     UNKNOWN(struct lumos_model_description),

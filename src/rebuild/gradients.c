@@ -1,5 +1,6 @@
 #include "rebuild/gradients.h"
 
+#include "base/numbering.h"
 #include "cost/dtype.h"
 #include "program/shapes.h"
 #include "rebuild/parameters.h"
@@ -100,6 +101,7 @@ static void add_gradient(const struct search *search, uint32_t t, uint32_t kerne
                                       .after = t,
                                       .kernel = kernel,
                                       .step = task->step,
+                                      .layer = task->layer,
                                       .elements = elements_of(search->from, shapes),
                                       .part = part,
                                       .number_size = size};
@@ -172,6 +174,47 @@ static uint32_t *find_kernels(const struct lumos_job *job) {
   return kernels;
 }
 
+/* Behind the gradients of a rank's step. */
+static size_t end_of_step(const struct rebuild_gradients *gradients, size_t first) {
+  const struct rebuild_gradient *items = gradients->items.items;
+  size_t end = first;
+  while (end < gradients->items.count && items[end].rank == items[first].rank && items[end].step == items[first].step) {
+    end++;
+  }
+  return end;
+}
+
+static uint32_t stage_of(struct lumos_numbering *stages, const struct lumos_job *job, uint32_t rank) {
+  const struct lumos_parallel *at = &job->ranks.items[rank].parallel;
+  return lumos_number_of(stages, lumos_key_pair((uint32_t)at->pp, (uint32_t)at->tp));
+}
+
+/* Replicas of a stage have equally many gradients in every step. Where passes were told apart at another place than elsewhere,
+ * the first are of the micro-batch before. */
+static void drop_leftovers(struct rebuild_gradients *gradients, const struct lumos_job *job) {
+  struct lumos_numbering stages = {0};
+  LUMOS_VECTOR(size_t) fewest = {0};
+  size_t kept = 0, end;
+  for (size_t first = 0; first < gradients->items.count; first = end) {
+    uint32_t stage = stage_of(&stages, job, gradients->items.items[first].rank);
+    end = end_of_step(gradients, first);
+    if (stage == fewest.count) {
+      lumos_vector_push(&fewest, end - first);
+    }
+    fewest.items[stage] = end - first < fewest.items[stage] ? end - first : fewest.items[stage];
+  }
+  for (size_t first = 0; first < gradients->items.count; first = end) {
+    size_t count = fewest.items[stage_of(&stages, job, gradients->items.items[first].rank)];
+    end = end_of_step(gradients, first);
+    memmove(gradients->items.items + kept, gradients->items.items + end - count,
+            count * sizeof *gradients->items.items);
+    kept += count;
+  }
+  gradients->items.count = kept;
+  lumos_vector_free(&fewest);
+  lumos_numbering_free(&stages);
+}
+
 static void search_job(struct rebuild_gradients *gradients, const struct lumos_job *job, const struct lumos_job *from,
                        const uint32_t *likes) {
   struct search search = {gradients, job, from, likes, find_kernels(job), -1};
@@ -200,6 +243,7 @@ static void search_job(struct rebuild_gradients *gradients, const struct lumos_j
     }
   }
   free(search.kernels);
+  drop_leftovers(gradients, job);
 }
 
 static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64_t elements) {
@@ -216,7 +260,7 @@ static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64
 
 /* PyTorch has one gradient of weights that are shared; some write it twice, once for each use. Then a buffer of gradients that
  * is cleared has room for one. */
-static bool is_tied(const struct lumos_job *from, int64_t *elements) {
+static void look_at_recorded(struct rebuild_gradients *gradients, const struct lumos_job *from) {
   struct rebuild_gradients recorded = {0};
   int64_t sum = 0, head = 0, embedding = 0;
   search_job(&recorded, from, from, NULL);
@@ -224,6 +268,7 @@ static bool is_tied(const struct lumos_job *from, int64_t *elements) {
     const struct rebuild_gradient *gradient = &recorded.items.items[i];
     const struct rebuild_gradient *first = &recorded.items.items[0];
     if (gradient->rank == first->rank && gradient->step == first->step) {
+      lumos_vector_push(&gradients->like, *gradient);
       sum += gradient->elements;
       head = gradient->part == LUMOS_PART_HEAD && gradient->elements > head ? gradient->elements : head;
       embedding =
@@ -233,10 +278,9 @@ static bool is_tied(const struct lumos_job *from, int64_t *elements) {
   bool twice = head > 0 && head == embedding;
   bool tied = recorded.items.count > 0 && recorded.recorded &&
               (twice ? is_cleared_at_once(from, recorded.items.items[0].rank, sum - head) : head < embedding);
-  tied = recorded.recorded ? tied : true;
-  *elements = sum - (tied && twice ? head : 0);
+  gradients->tied = recorded.recorded ? tied : true;
+  gradients->elements = sum - (gradients->tied && twice ? head : 0);
   lumos_vector_free(&recorded.items);
-  return tied;
 }
 
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
@@ -244,6 +288,6 @@ void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lu
   uint32_t *likes = rebuild_find_likes(built, from);
   *gradients = (struct rebuild_gradients){0};
   search_job(gradients, built, from, likes);
-  gradients->tied = is_tied(from, &gradients->elements);
+  look_at_recorded(gradients, from);
   free(likes);
 }

@@ -7,7 +7,7 @@
 struct rebuild_gradient {
   uint32_t rank, after; /* indices; after: the last task that a thread does for it */
   uint32_t kernel;      /* of those that the thread launched, the last on the rank's busiest stream; LUMOS_NONE: none */
-  int32_t step;
+  int32_t step, layer;  /* layer: LUMOS_ABSENT_INT */
   int64_t elements;
   uint8_t part;
   int number_size; /* bytes of a number of it; 0: not known */
@@ -15,6 +15,7 @@ struct rebuild_gradient {
 
 struct rebuild_gradients {
   LUMOS_VECTOR(struct rebuild_gradient) items; /* by rank, step and time */
+  LUMOS_VECTOR(struct rebuild_gradient) like;  /* of the first recorded rank and step that has some */
   bool tied;                                   /* the head's weights are the embedding's */
   int64_t elements;                            /* that a recorded rank reduces in a step, what is shared once */
   bool recorded;                               /* sizes come from recorded shapes; else from the model description */
@@ -22,7 +23,7 @@ struct rebuild_gradients {
 
 /* Of the last micro-batch of every step: in what PyTorch's AccumulateGrad does, with the shapes of `from`, of which the job is
  * built; where no such op was recorded, of each layer at its end, with the sizes of the model description. Items are empty
- * where neither tells. The caller frees them. O(tasks). */
+ * where neither tells. The caller frees both lists. O(tasks). */
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
                             const struct lumos_job *from);
 

@@ -185,7 +185,8 @@ static uint32_t launch(struct rebuild_writer *writer, uint32_t lane, const struc
   return made;
 }
 
-void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited, uint32_t awaiting) {
+void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited, uint32_t awaiting,
+                          enum lumos_evidence evidence) {
   struct lumos_dep dep = lumos_dep_empty;
   dep.src = awaited;
   dep.dst = awaiting;
@@ -193,7 +194,7 @@ void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited,
   dep.kind = LUMOS_DEP_EVENT;
   dep.from = LUMOS_END;
   dep.to = LUMOS_START;
-  dep.evidence = LUMOS_RECORDED;
+  dep.evidence = (uint8_t)evidence;
   dep.mode = LUMOS_RUN_TIME;
   lumos_vector_push(&writer->weave->job->deps, dep);
 }
@@ -221,7 +222,7 @@ uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebui
     }
   }
   if (computed != LUMOS_NONE) {
-    rebuild_library_hold(writer, computed, made);
+    rebuild_library_hold(writer, computed, made, LUMOS_RECORDED);
   }
   return made;
 }

@@ -47,8 +47,10 @@ uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebui
 void rebuild_library_wait(struct rebuild_writer *writer, uint32_t done);
 /* A kernel on the compute stream, where it stands behind task `behind`. */
 uint32_t rebuild_library_run(struct rebuild_writer *writer, const struct rebuild_operation *operation, uint32_t behind);
-/* `awaiting`, on the compute stream, is the next there: it starts the latency of an event behind `awaited` at least. */
-void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited, uint32_t awaiting);
+/* `awaiting` starts the latency of an event behind `awaited` at least. LUMOS_RECORDED: calls that are there make its stream
+ * wait; else that is inferred. */
+void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited, uint32_t awaiting,
+                          enum lumos_evidence evidence);
 
 /* A collective of the job; members are to be given in the order of tasks by who arranges the job. */
 void rebuild_library_join(struct lumos_job *job, const struct rebuild_operation *operation, const uint32_t *members,

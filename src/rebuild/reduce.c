@@ -4,19 +4,16 @@
 #include "cost/hardware.h"
 #include "cost/transfers.h"
 #include "rebuild/beside.h"
+#include "rebuild/buckets.h"
 #include "rebuild/gradients.h"
 #include "rebuild/label.h"
 #include "rebuild/library.h"
 #include "rebuild/roles.h"
 #include "rebuild/strip.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes. Megatron-LM sums gradients in 4 bytes, in buckets of 40 million parameters, or a million a replica
- * (DistributedDataParallelConfig.bucket_size), all at once where nothing overlaps; PyTorch fills buckets of 25 MiB, and
- * first one of 1 MiB (DistributedDataParallel.bucket_cap_mb). */
-enum { MEGATRON_NUMBER = 4, MEGATRON_PARAMETERS = 40000000, MEGATRON_A_REPLICA = 1000000 };
-enum { PYTORCH_BUCKET = 25 << 20, PYTORCH_FIRST_BUCKET = 1 << 20 };
 /* Large elementwise kernels reach nine tenths of the data sheet's bandwidth; chosen, as of those of real traces. */
 enum { REACHED_PERCENT = 90 };
 
@@ -35,13 +32,12 @@ LUMOS_VECTOR_TYPE(numbers, int32_t); /* of ranks */
 
 /* What is to be woven in. */
 struct reduction {
-  bool replicas;          /* are new, or reduce in another way */
-  bool again;             /* they do in the recording: gradients are divided there */
-  bool ends;              /* of the pipeline are new, and share the embedding */
-  int64_t recorded_bytes; /* again: of all gradients of a recorded rank */
-  int64_t bucket_bytes;   /* of gradients reduced at once; 0: as PyTorch, or Megatron-LM, does by itself */
-  bool overlaps;          /* as soon as a bucket is full; else after the last backward pass */
-  bool shards;            /* every replica updates its share of the parameters, and all gather them */
+  bool replicas;        /* are new, or reduce in another way */
+  bool again;           /* they do in the recording: gradients are divided there */
+  bool ends;            /* of the pipeline are new, and share the embedding */
+  int64_t bucket_bytes; /* that are asked for; 0: as recorded, or as PyTorch, or Megatron-LM, does by itself */
+  bool overlaps;        /* as soon as a bucket is full; else after the last backward pass */
+  bool shards;          /* every replica updates its share of the parameters, and all gather them */
 };
 
 struct reducing {
@@ -50,6 +46,8 @@ struct reducing {
   struct rebuild_weave weave;
   struct rebuild_costs costs;
   struct rebuild_gradients gradients;
+  struct rebuild_habits habits;
+  struct rebuild_filling filling;
   struct lumos_parallel sizes;
   bool megatron;
   struct lumos_nodes nodes;
@@ -57,6 +55,7 @@ struct reducing {
   double bandwidth; /* bytes a ns of the GPU's memory; 0: not known */
   int32_t stream;
   uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
+  uint32_t *starts;   /* by task: the communication that it launches; LUMOS_NONE */
   struct lumos_numbering labels, numbers;
   LUMOS_VECTOR(struct channel) channels;
   LUMOS_VECTOR(struct operation) operations;
@@ -152,17 +151,11 @@ static uint32_t divide(const struct reducing *reducing, struct rebuild_writer *w
 
 /* ---- a rank's step ---- */
 
-struct bucket {
-  int64_t elements, bytes;
-  uint32_t after, kernel, done, task;
-};
-LUMOS_VECTOR_TYPE(buckets, struct bucket);
-
 struct round { /* a rank's step */
   uint32_t rank, main, compute, stream;
   int32_t step;
   uint32_t finish, updated; /* the last task of the main thread that is of a pass, and of the optimizer */
-  struct buckets buckets;
+  struct rebuild_buckets buckets;
 };
 
 static struct rebuild_writer writer_at(const struct reducing *reducing, const struct round *round, uint32_t after,
@@ -181,58 +174,8 @@ static struct rebuild_writer writer_at(const struct reducing *reducing, const st
                                  .label = label};
 }
 
-/* Where replicas were recorded all gradients together are as many bytes as there. */
-static int64_t bytes_of(const struct reducing *reducing, const struct rebuild_gradient *gradient) {
-  const struct reduction *reduction = &reducing->reduction;
-  if (reduction->again && reducing->gradients.elements > 0) {
-    return (int64_t)((__int128)gradient->elements * reduction->recorded_bytes / reducing->gradients.elements);
-  }
-  bool sized = !reducing->megatron && gradient->number_size > 0;
-  return gradient->elements * (sized ? gradient->number_size : MEGATRON_NUMBER);
-}
-
-static int64_t limit_of(const struct reducing *reducing, size_t buckets) {
-  if (reducing->reduction.bucket_bytes > 0) {
-    return reducing->reduction.bucket_bytes;
-  }
-  if (!reducing->megatron) {
-    return buckets == 0 ? PYTORCH_FIRST_BUCKET : PYTORCH_BUCKET;
-  }
-  int64_t parameters = (int64_t)MEGATRON_A_REPLICA * reducing->sizes.dp;
-  parameters = parameters > MEGATRON_PARAMETERS ? parameters : MEGATRON_PARAMETERS;
-  return reducing->reduction.overlaps ? parameters * MEGATRON_NUMBER : INT64_MAX;
-}
-
-/* A bucket takes gradients until it is full. Of weights that both ends of one stage share, the gradient is there with the
- * embedding's. */
-static void fill_buckets(struct reducing *reducing, struct round *round, size_t first, size_t end) {
-  struct bucket open = {.after = LUMOS_NONE};
-  int64_t shared = 0;
-  for (size_t i = first; i < end && reducing->gradients.tied; i++) {
-    const struct rebuild_gradient *gradient = &reducing->gradients.items.items[i];
-    shared = gradient->part == LUMOS_PART_EMBEDDING && gradient->elements > shared ? gradient->elements : shared;
-  }
-  for (size_t i = first; i < end; i++) {
-    const struct rebuild_gradient *gradient = &reducing->gradients.items.items[i];
-    if (gradient->part == LUMOS_PART_HEAD && gradient->elements == shared) {
-      continue;
-    }
-    open.elements += gradient->elements;
-    open.bytes += bytes_of(reducing, gradient);
-    open.after = gradient->after;
-    open.kernel = gradient->kernel;
-    if (open.bytes >= limit_of(reducing, round->buckets.count)) {
-      lumos_vector_push(&round->buckets, open);
-      open = (struct bucket){.after = LUMOS_NONE};
-    }
-  }
-  if (open.after != LUMOS_NONE) {
-    lumos_vector_push(&round->buckets, open);
-  }
-}
-
-static void reduce_bucket(struct reducing *reducing, const struct round *round, struct bucket *bucket, uint32_t after,
-                          uint32_t kernel) {
+static void reduce_bucket(struct reducing *reducing, const struct round *round, struct rebuild_bucket *bucket,
+                          uint32_t after, uint32_t kernel) {
   struct rebuild_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
   bool shards = reducing->reduction.shards;
   uint32_t computed = reducing->reduction.again ? kernel : divide(reducing, &writer, bucket->bytes, kernel);
@@ -251,14 +194,19 @@ static uint32_t kernel_before(const struct reducing *reducing, const struct roun
   return LUMOS_NONE;
 }
 
-static uint32_t kernel_behind(const struct reducing *reducing, const struct round *round, uint32_t after) {
+/* What comes on the compute stream next waits for that, and so does communication before, which waits for that stream. */
+static void hold_next(const struct reducing *reducing, const struct round *round, const struct rebuild_writer *writer,
+                      uint32_t after, uint32_t awaited) {
   const struct lumos_lane *lane = &reducing->job->lanes.items[round->main];
   for (uint32_t t = after + 1; t < lane->task_first + lane->task_count; t++) {
+    if (reducing->starts[t] != LUMOS_NONE) {
+      rebuild_library_hold(writer, awaited, reducing->starts[t], LUMOS_INFERRED);
+    }
     if (reducing->launches[t] != LUMOS_NONE) {
-      return reducing->launches[t];
+      rebuild_library_hold(writer, awaited, reducing->launches[t], LUMOS_RECORDED);
+      return;
     }
   }
-  return LUMOS_NONE;
 }
 
 /* What follows on the compute stream waits for all that was reduced. */
@@ -268,9 +216,8 @@ static void wait_for_buckets(const struct reducing *reducing, const struct round
   for (size_t i = 0; i < round->buckets.count; i++) {
     rebuild_library_wait(&writer, round->buckets.items[i].done);
   }
-  uint32_t next = kernel_behind(reducing, round, after);
-  if (round->buckets.count > 0 && next != LUMOS_NONE) {
-    rebuild_library_hold(&writer, round->buckets.items[round->buckets.count - 1].task, next);
+  if (round->buckets.count > 0) {
+    hold_next(reducing, round, &writer, after, round->buckets.items[round->buckets.count - 1].task);
   }
 }
 
@@ -278,7 +225,7 @@ static void reduce_buckets(struct reducing *reducing, struct round *round) {
   bool overlaps = reducing->reduction.overlaps;
   uint32_t last = kernel_before(reducing, round, round->finish);
   for (size_t i = 0; i < round->buckets.count; i++) {
-    struct bucket *bucket = &round->buckets.items[i];
+    struct rebuild_bucket *bucket = &round->buckets.items[i];
     reduce_bucket(reducing, round, bucket, overlaps ? bucket->after : round->finish, overlaps ? bucket->kernel : last);
     reducing->buckets += reducing->orders[3 * round->rank] <= round->buckets.count && round->rank == 0;
     reducing->bytes +=
@@ -292,7 +239,7 @@ static void gather_parameters(struct reducing *reducing, struct round *round) {
   struct rebuild_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
   uint32_t computed = kernel_before(reducing, round, round->updated);
   for (size_t i = 0; i < round->buckets.count; i++) {
-    struct bucket *bucket = &round->buckets.items[i];
+    struct rebuild_bucket *bucket = &round->buckets.items[i];
     int64_t bytes = reducing->megatron ? 2 * bucket->elements : bucket->bytes;
     bucket->task = start(reducing, &writer, round->rank, OF_REPLICAS, "all_gather", "ncclDevKernel_AllGather", bytes,
                          computed, &bucket->done);
@@ -314,13 +261,15 @@ static void sum_embedding(struct reducing *reducing, const struct round *round, 
     return;
   }
   struct rebuild_writer writer = writer_at(reducing, round, round->finish, LUMOS_BACKWARD);
-  uint32_t done, next = kernel_behind(reducing, round, round->finish);
-  uint32_t task = start(reducing, &writer, round->rank, OF_ENDS, "all_reduce", "ncclDevKernel_AllReduce",
-                        bytes_of(reducing, shared), kernel_before(reducing, round, round->finish), &done);
+  uint32_t done;
+  uint32_t task =
+      start(reducing, &writer, round->rank, OF_ENDS, "all_reduce", "ncclDevKernel_AllReduce",
+            rebuild_gradient_bytes(&reducing->filling, shared), kernel_before(reducing, round, round->finish), &done);
   rebuild_library_wait(&writer, done);
-  if (next != LUMOS_NONE) {
-    rebuild_library_hold(&writer, task, next);
+  if (round->buckets.count > 0) { /* the compute stream waits for these, and this for that stream */
+    rebuild_library_hold(&writer, round->buckets.items[round->buckets.count - 1].task, task, LUMOS_RECORDED);
   }
+  hold_next(reducing, round, &writer, round->finish, task);
 }
 
 /* ---- all rounds ---- */
@@ -346,9 +295,9 @@ static void find_ends(const struct reducing *reducing, struct round *round) {
 }
 
 static bool do_round(struct reducing *reducing, size_t first, size_t end, struct lumos_error *error) {
-  const struct rebuild_gradient *gradient = &reducing->gradients.items.items[first];
+  const struct rebuild_gradient *gradients = &reducing->gradients.items.items[first];
   struct rebuild_roles roles;
-  struct round round = {.rank = gradient->rank, .step = gradient->step};
+  struct round round = {.rank = gradients->rank, .step = gradients->step};
   if (!rebuild_roles_find(&roles, reducing->job, round.rank, round.step)) {
     return lumos_fail(error, "rank %d has no forward pass in step %d; record whole steps",
                       reducing->job->ranks.items[round.rank].rank, round.step);
@@ -358,7 +307,7 @@ static bool do_round(struct reducing *reducing, size_t first, size_t end, struct
   round.stream = (uint32_t)reducing->job->lanes.count - (uint32_t)reducing->job->ranks.count + round.rank;
   find_ends(reducing, &round);
   if (reducing->reduction.replicas) {
-    fill_buckets(reducing, &round, first, end);
+    rebuild_buckets_fill(&reducing->filling, gradients, end - first, &round.buckets);
     reduce_buckets(reducing, &round);
   }
   if (reducing->reduction.ends) {
@@ -394,6 +343,19 @@ static int by_channel(const void *left, const void *right) {
                                   : LUMOS_ORDER(a->task, b->task);
 }
 
+/* A group of replicas that the rank has, for what was recorded is reduced among these anew; absent: it has none. */
+static lumos_string_id find_group(const struct lumos_job *job, uint32_t rank, int32_t size) {
+  for (size_t g = 0; g < job->groups.count; g++) {
+    const struct lumos_group *group = &job->groups.items[g];
+    for (uint32_t m = 0; group->role == LUMOS_DATA && group->size == size && m < group->member_count; m++) {
+      if (job->group_ranks.items[group->member_first + m] == job->ranks.items[rank].rank) {
+        return group->id;
+      }
+    }
+  }
+  return LUMOS_NO_STRING;
+}
+
 static lumos_string_id add_group(struct reducing *reducing, const struct operation *first, size_t count) {
   static const char *const names[] = {[OF_REPLICAS] = "gradients", [OF_ENDS] = "embedding", [OF_ALL] = "all_ranks"};
   static const uint8_t roles[] = {[OF_REPLICAS] = LUMOS_DATA, [OF_ENDS] = LUMOS_PIPELINE, [OF_ALL] = LUMOS_OTHER_ROLE};
@@ -402,6 +364,12 @@ static lumos_string_id add_group(struct reducing *reducing, const struct operati
   struct lumos_group group = lumos_group_empty;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
   uint32_t rank = lumos_rank_of(job, &job->tasks.items[first->task]);
+  bool again = reducing->reduction.again && channel->of == OF_REPLICAS;
+  lumos_string_id recorded = again ? find_group(job, rank, channel->size) : LUMOS_NO_STRING;
+  if (recorded != LUMOS_NO_STRING) {
+    lumos_text_free(&name);
+    return recorded;
+  }
   lumos_text_format(&name, "%s@%d", names[channel->of], job->ranks.items[rank].rank);
   lumos_text_char(&name, '\0');
   group.rank = rank;
@@ -418,11 +386,34 @@ static lumos_string_id add_group(struct reducing *reducing, const struct operati
   return group.id;
 }
 
+/* A number above those of all communicators. */
+static int64_t free_communicator(const struct lumos_job *job) {
+  int64_t next = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    int64_t id = strtoll(lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[t])->comm.id), NULL, 10);
+    next = id >= next && id < INT64_MAX ? id + 1 : next;
+  }
+  return next;
+}
+
+static void name_operation(struct lumos_job *job, const uint32_t *members, size_t count, lumos_string_id group,
+                           int64_t communicator, uint32_t order) {
+  char id[24];
+  (void)snprintf(id, sizeof id, "%lld", (long long)communicator);
+  for (size_t m = 0; m < count; m++) {
+    struct lumos_comm *comm = &lumos_task_detail(job, &job->tasks.items[members[m]])->comm;
+    comm->group = group;
+    comm->id = lumos_intern_text(job->strings, id);
+    comm->seq = order;
+  }
+}
+
 static bool join_operations(struct reducing *reducing, struct lumos_error *error) {
   struct lumos_job *job = reducing->job;
   const struct operation *items = reducing->operations.items;
   LUMOS_VECTOR(uint32_t) members = {0};
   lumos_string_id group = LUMOS_NO_STRING;
+  int64_t communicator = free_communicator(job);
   size_t expected = 0;
   bool good = true;
   lumos_vector_sort(&reducing->operations, by_channel);
@@ -437,9 +428,7 @@ static bool join_operations(struct reducing *reducing, struct lumos_error *error
       group = add_group(reducing, &items[first], members.count);
     }
     good = members.count == expected && strcmp(items[first].what.op, items[end - 1].what.op) == 0;
-    for (size_t m = 0; m < members.count; m++) {
-      lumos_task_detail(job, &job->tasks.items[members.items[m]])->comm.group = group;
-    }
+    name_operation(job, members.items, members.count, group, communicator++, items[first].order);
     struct rebuild_operation what = items[first].what;
     what.group = group;
     rebuild_library_join(job, &what, members.items, (uint32_t)members.count,
@@ -484,15 +473,19 @@ static bool find_speeds(struct reducing *reducing, const struct lumos_job *from,
 static void find_launches(struct reducing *reducing) {
   const struct lumos_job *job = reducing->job;
   reducing->launches = lumos_allocate(job->tasks.count * sizeof *reducing->launches);
+  reducing->starts = lumos_allocate(job->tasks.count * sizeof *reducing->starts);
   for (size_t t = 0; t < job->tasks.count; t++) {
-    reducing->launches[t] = LUMOS_NONE;
+    reducing->launches[t] = reducing->starts[t] = LUMOS_NONE;
   }
   for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
     uint32_t compute = rebuild_compute_stream(job, r);
-    for (uint32_t i = 0; compute != LUMOS_NONE && i < job->lanes.items[compute].task_count; i++) {
-      uint32_t t = job->lanes.items[compute].task_first + i;
-      if (job->tasks.items[t].call != LUMOS_NONE) {
-        reducing->launches[job->tasks.items[t].call] = t;
+    for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      if (task->call != LUMOS_NONE && task->lane == compute) {
+        reducing->launches[task->call] = t;
+      } else if (task->call != LUMOS_NONE && lumos_is_communication(task->kind)) {
+        reducing->starts[task->call] = t;
       }
     }
   }
@@ -511,22 +504,27 @@ static void tell(const struct reducing *reducing) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
+  if (reduction->again) {
+    lumos_text_put(&text, "gradients are put into buckets anew: ");
+  } else {
+    lumos_text_format(&text, "how gradients are reduced is assumed: as in %s, ",
+                      reducing->megatron ? "Megatron-LM" : "PyTorch's DistributedDataParallel");
+  }
   lumos_text_format(
       &text,
-      "how gradients are reduced is assumed: as in %s, %s in %lld buckets of %.1f MB in all, %s. Transfers "
-      "take what NCCL's own model says. Calls take what PyTorch's take on an H100 server, scaled to this CPU (x "
-      "%.2f)",
-      reducing->megatron ? "Megatron-LM" : "PyTorch's DistributedDataParallel",
+      "%s in %lld buckets of %.1f MB in all, %s. Transfers take what %s. Calls take what PyTorch's take on an H100 "
+      "server, scaled to this CPU (x %.2f)",
       reduction->shards ? "reduce-scatter, and all-gather of parameters after the optimizer," : "all-reduce",
       (long long)reducing->buckets, (double)reducing->bytes / 1e6,
       reduction->overlaps ? "each as soon as its last gradient is there" : "after the last backward pass",
-      (double)reducing->costs.pace / 1e6);
+      reduction->again ? "the recorded ones take" : "NCCL's own model says", (double)reducing->costs.pace / 1e6);
   if (!reducing->gradients.recorded) {
     lumos_text_put(&text, ". Sizes of gradients are those of the model description, by layer");
   }
   lumos_text_char(&text, '\0');
-  lumos_job_note(reducing->job, "transform.assumed_reduction", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-                 "Record a job of two replicas to have them measured");
+  lumos_job_note(reducing->job, reduction->again ? "transform.reduced_anew" : "transform.assumed_reduction",
+                 reduction->again ? LUMOS_INFO : LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+                 reduction->again ? NULL : "Record a job of two replicas to have them measured");
   lumos_text_free(&text);
   if (!reduction->again) {
     lumos_job_note(
@@ -546,12 +544,15 @@ static void add_streams(struct reducing *reducing) {
 
 static void close(struct reducing *reducing) {
   lumos_vector_free(&reducing->gradients.items);
+  lumos_vector_free(&reducing->gradients.like);
+  lumos_vector_free(&reducing->habits.buckets);
   lumos_vector_free(&reducing->channels);
   lumos_vector_free(&reducing->operations);
   lumos_numbering_free(&reducing->labels);
   lumos_numbering_free(&reducing->numbers);
   lumos_transfers_free(reducing->transfers);
   free(reducing->launches);
+  free(reducing->starts);
   free(reducing->orders);
 }
 
@@ -559,31 +560,31 @@ static bool chosen(enum lumos_switch asked, bool otherwise) {
   return asked == 0 ? otherwise : asked == LUMOS_SWITCH_ON;
 }
 
+/* Do stages, or their chunks, have other layers? Then other gradients come together in a bucket. */
+static bool moves_layers(const struct lumos_model_description *was, const struct lumos_model_description *now,
+                         const struct lumos_rebuild *asked) {
+  return was->layers != now->layers || was->sizes.pp != now->sizes.pp || asked->split_count > 0 || asked->chunks > 0;
+}
+
 /* What is left open is as recorded; new replicas overlap, and share nothing. */
-static struct reduction reduction_for(const struct lumos_job *from, const struct lumos_job *built,
-                                      const struct lumos_rebuild *asked) {
-  const struct lumos_parallel *was = &from->models.items[0].sizes, *now = &built->models.items[0].sizes;
-  bool ends = now->pp > 1 && was->pp <= 1; /* then both reduce the gradient of the embedding, too */
-  bool differs = ends || asked->bucket_mb > 0 || asked->overlap_gradients != 0 || asked->distributed_optimizer != 0;
-  struct rebuild_habits habits = {.overlaps = true};
-  if (was->dp > 1 && differs) {
-    rebuild_habits_find(&habits, from);
-  }
-  bool again = was->dp > 1 && differs && habits.reduces && !habits.spreads;
-  return (struct reduction){.replicas = now->dp > 1 && (was->dp <= 1 || again),
+static struct reduction reduction_for(const struct rebuild_habits *habits, const struct lumos_job *from,
+                                      const struct lumos_job *built, const struct lumos_rebuild *asked) {
+  const struct lumos_model_description *was = &from->models.items[0], *now = &built->models.items[0];
+  bool several = was->sizes.dp > 1, ends = now->sizes.pp > 1 && was->sizes.pp <= 1;
+  bool differs = moves_layers(was, now, asked) || asked->bucket_mb > 0 || asked->overlap_gradients != 0 ||
+                 asked->distributed_optimizer != 0;
+  bool again = several && differs && habits->reduces && !habits->spreads;
+  return (struct reduction){.replicas = now->sizes.dp > 1 && (!several || again),
                             .again = again,
-                            .recorded_bytes = habits.bytes,
                             .ends = ends,
-                            .bucket_bytes =
-                                asked->bucket_mb > 0 ? (int64_t)asked->bucket_mb * 1000000 : habits.bucket_bytes,
-                            .overlaps = chosen(asked->overlap_gradients, habits.overlaps),
-                            .shards = chosen(asked->distributed_optimizer, habits.shards)};
+                            .bucket_bytes = (int64_t)asked->bucket_mb * 1000000,
+                            .overlaps = chosen(asked->overlap_gradients, !again || habits->overlaps),
+                            .shards = chosen(asked->distributed_optimizer, again && habits->shards)};
 }
 
 /* What is asked for has to have something that it can change. */
-static bool check_habits(const struct lumos_job *from, const struct lumos_job *built, const struct lumos_rebuild *asked,
-                         struct lumos_error *error) {
-  struct rebuild_habits habits;
+static bool check_habits(const struct rebuild_habits *habits, const struct lumos_job *from,
+                         const struct lumos_job *built, const struct lumos_rebuild *asked, struct lumos_error *error) {
   if (asked->bucket_mb == 0 && asked->overlap_gradients == 0 && asked->distributed_optimizer == 0) {
     return true;
   }
@@ -591,10 +592,9 @@ static bool check_habits(const struct lumos_job *from, const struct lumos_job *b
     return lumos_fail(error, "one replica reduces no gradients: --bucket-mb, --overlap-gradients and "
                              "--distributed-optimizer need --dp 2 at least");
   }
-  rebuild_habits_find(&habits, from);
-  return from->models.items[0].sizes.dp <= 1 || (habits.reduces && !habits.spreads) ||
+  return from->models.items[0].sizes.dp <= 1 || (habits->reduces && !habits->spreads) ||
          lumos_fail(error,
-                    habits.spreads
+                    habits->spreads
                         ? "the recorded replicas spread their parameters (FSDP), so gradients cannot be reduced in "
                           "another way; leave --bucket-mb, --overlap-gradients and --distributed-optimizer out"
                         : "the recording shows no reduction of gradients that could be changed; record "
@@ -631,12 +631,38 @@ static bool slow_down(const struct reducing *reducing, const struct lumos_job *f
   return done;
 }
 
+/* Buckets are filled as the recorded ones were, up to the size that is asked for. */
+static void find_filling(struct reducing *reducing, const struct lumos_job *from) {
+  const struct reduction *reduction = &reducing->reduction;
+  const struct rebuild_habits *habits = &reducing->habits;
+  int64_t known = from->models.items[0].bucket_bytes;
+  reducing->filling = (struct rebuild_filling){.megatron = reducing->megatron,
+                                               .overlaps = reduction->again ? habits->overlaps : reduction->overlaps,
+                                               .bucket_bytes = known != LUMOS_ABSENT ? known : 0,
+                                               .tied = reducing->gradients.tied,
+                                               .replicas = reducing->sizes.dp,
+                                               .recorded_bytes = reduction->again ? habits->bytes : 0,
+                                               .recorded_elements = reducing->gradients.elements};
+  if (reduction->again) {
+    rebuild_filling_find(&reducing->filling, reducing->gradients.like.items, reducing->gradients.like.count,
+                         habits->buckets.items, habits->buckets.count);
+  }
+  reducing->filling.overlaps = reduction->overlaps;
+  if (reduction->bucket_bytes > 0) {
+    reducing->filling.bucket_bytes = reduction->bucket_bytes;
+  }
+  if (reducing->filling.bucket_bytes > 0) {
+    reducing->job->models.items[0].bucket_bytes = reducing->filling.bucket_bytes;
+  }
+}
+
 static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   if (reducing->reduction.again) {
     rebuild_strip(reducing->job, from, false);
   }
   reducing->stream = rebuild_free_stream(reducing->job);
   rebuild_gradients_find(&reducing->gradients, reducing->job, from);
+  find_filling(reducing, from);
   reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
   if (reducing->gradients.items.count == 0) {
     return lumos_fail(error, "which gradients a rank has is not known; record the CPU's ops and their shapes "
@@ -659,20 +685,21 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
   if (built->models.count == 0 || from->models.count == 0) {
     return true;
   }
-  if (!check_habits(from, built, asked, error)) {
-    return false;
+  struct reducing reducing = {.job = built};
+  if (from->models.items[0].sizes.dp > 1) {
+    rebuild_habits_find(&reducing.habits, from);
   }
-  if (built->models.items[0].sizes.dp <= 1 && from->models.items[0].sizes.dp > 1) {
+  bool done = check_habits(&reducing.habits, from, built, asked, error);
+  if (done && built->models.items[0].sizes.dp <= 1 && from->models.items[0].sizes.dp > 1) {
     rebuild_strip(built, from, true);
   }
-  struct reducing reducing = {.job = built, .reduction = reduction_for(from, built, asked)};
-  if (!reducing.reduction.replicas && !reducing.reduction.ends) {
-    return true;
+  reducing.reduction = reduction_for(&reducing.habits, from, built, asked);
+  if (done && (reducing.reduction.replicas || reducing.reduction.ends)) {
+    reducing.sizes = built->models.items[0].sizes;
+    reducing.megatron = is_megatron(from);
+    reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);
+    done = reduce(&reducing, from, error);
   }
-  reducing.sizes = built->models.items[0].sizes;
-  reducing.megatron = is_megatron(from);
-  reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);
-  bool done = reduce(&reducing, from, error);
   close(&reducing);
   return done;
 }

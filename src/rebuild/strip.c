@@ -7,14 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Norms and losses are fewer bytes; chosen. */
-enum { SCALARS = 65536 };
+/* Bytes; norms and losses are fewer, and what a backward pass tells others beside gradients, such as whether all are finite.
+ * Chosen. */
+enum { SCALARS = 65536, FLAGS = 256 };
+
+/* The last bucket may hold no more than the weights of a norm. */
+static bool is_gradient(const struct lumos_task *task, int64_t bytes) {
+  bool back = task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
+  return bytes > SCALARS || (back && bytes > FLAGS);
+}
 
 uint8_t *rebuild_find_reductions(const struct lumos_job *job) {
   uint8_t *found = lumos_allocate_zeroed(job->tasks.count, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    found[t] = task->kind == LUMOS_COLLECTIVE && lumos_detail_of(job, task)->comm.bytes > SCALARS &&
+    found[t] = task->kind == LUMOS_COLLECTIVE && is_gradient(task, lumos_detail_of(job, task)->comm.bytes) &&
                rebuild_role_of(job, t) == LUMOS_DATA;
   }
   return found;
@@ -28,13 +35,10 @@ static bool is_op(const struct lumos_job *job, size_t task, const char *op) {
 static void look_at_buckets(struct rebuild_habits *habits, const struct lumos_job *job, const uint8_t *reductions,
                             uint32_t rank, int32_t step) {
   const struct lumos_rank *record = &job->ranks.items[rank];
-  int64_t last = 0;
   for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
     if (reductions[t] && job->tasks.items[t].step == step && !is_op(job, t, "all_gather")) {
-      bool smaller = last > 0 && (habits->bucket_bytes == 0 || last < habits->bucket_bytes);
-      habits->bucket_bytes = smaller ? last : habits->bucket_bytes;
-      last = lumos_detail_of(job, &job->tasks.items[t])->comm.bytes;
-      habits->bytes += last;
+      lumos_vector_push(&habits->buckets, lumos_detail_of(job, &job->tasks.items[t])->comm.bytes);
+      habits->bytes += lumos_detail_of(job, &job->tasks.items[t])->comm.bytes;
     }
   }
 }

@@ -6,15 +6,15 @@
 #include <lumos/job.h>
 
 struct rebuild_habits {
-  bool reduces;         /* replicas reduce something */
-  bool spreads;         /* parameters are gathered for the passes, as FSDP does */
-  bool overlaps;        /* while the last backward pass goes on */
-  bool shards;          /* gradients are scattered */
-  int64_t bucket_bytes; /* the smallest bucket but the last; 0: there is one */
-  int64_t bytes;        /* of all buckets of a rank's step */
+  bool reduces;                  /* replicas reduce something */
+  bool spreads;                  /* parameters are gathered for the passes, as FSDP does */
+  bool overlaps;                 /* while the last backward pass goes on */
+  bool shards;                   /* gradients are scattered */
+  LUMOS_VECTOR(int64_t) buckets; /* of a rank's step, in bytes, in order */
+  int64_t bytes;                 /* of all of them */
 };
 
-/* What a recorded job of several replicas does. O(tasks). */
+/* What a recorded job of several replicas does. The caller frees the buckets. O(tasks). */
 void rebuild_habits_find(struct rebuild_habits *habits, const struct lumos_job *job);
 
 /* By task: is it communication among replicas, of more than a few numbers? The caller frees it. O(tasks x groups). */
