@@ -41,13 +41,15 @@ struct lumos_rebuild {
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Write a job anew, as `asked` says: one with measured starts, or one that was changed, of what is simulated of it. What that leaves open stays as it was recorded: so does the
- * number of micro-batches of a replica when the number of replicas or stages changes. All open: the recorded configuration.
+/* Write a job anew, as `asked` says: one with measured starts, or one that was changed, of what is simulated of it. What
+ * that leaves open stays as it was recorded: so does the number of micro-batches of a replica when the number of replicas or
+ * stages changes. All open: the recorded configuration.
  *
  * The job is then at stage transform, edited, and without measured starts; what was measured stays beside it as metrics,
- * with rebuild_error: how far the recorded configuration, built in the same way for the first time, is from what was measured. It has as
- * many steps as were recorded, three where that is one; the first one only settles. Of replicas that would do the same one
- * is built and represents the others (lumos_rank_weight). A note transform.rebuilt says what it was built from.
+ * with rebuild_error: how far the recorded configuration, when it was first built in the same way, is from what was
+ * measured. It has as many steps as were recorded, three where that is one; the first one only settles. Of replicas that
+ * would do the same one is built and represents the others (lumos_rank_weight). A note transform.rebuilt says what it was
+ * built from.
  *
  * LUMOS_UNUSABLE, with what to do, where the recording lacks what that needs. Runs the engine up to six times.
  * O(tasks built x log tasks). */
