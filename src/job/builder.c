@@ -331,6 +331,12 @@ void lumos_build_bytes(struct lumos_builder *builder, int64_t bytes) {
   builder->job->collectives.items[builder->job->collectives.count - 1].bytes = bytes;
 }
 
+void lumos_build_rule(struct lumos_builder *builder, enum lumos_rule rule, int32_t root) {
+  struct lumos_collective *collective = &builder->job->collectives.items[builder->job->collectives.count - 1];
+  collective->rule = (uint8_t)rule;
+  collective->root = root;
+}
+
 void lumos_build_model(struct lumos_builder *builder, const struct lumos_model_description *model) {
   builder->job->models.count = 0;
   lumos_vector_push(&builder->job->models, *model);

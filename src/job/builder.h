@@ -91,6 +91,9 @@ void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer);
 /* What it moves, another number of bytes than `like`. */
 void lumos_build_bytes(struct lumos_builder *builder, int64_t bytes);
 
+/* The rule of the last collective, and its root: the number of a rank, or LUMOS_ABSENT_INT. */
+void lumos_build_rule(struct lumos_builder *builder, enum lumos_rule rule, int32_t root);
+
 /* An error that what is built has in common (lumos_job_common_error); its id. */
 lumos_string_id lumos_build_common_error(struct lumos_builder *builder, const char *id, const char *name, int32_t sigma,
                                          const char *source);

@@ -15,8 +15,10 @@ unsigned rebuild_axes_of_role(uint8_t role);
 /* Along which those do that take part in a recorded collective, and whether that is of the ends alone. */
 unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective);
 
+/* A send and what it is received by; a short one does not wait for that, and is rooted. */
 static inline bool rebuild_is_pair(const struct lumos_collective *collective) {
-  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
+  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED ||
+         collective->matched == LUMOS_BY_PAIR_ORDER;
 }
 
 /* Among ranks that differ along such axes, is that the gradient of what the first and the last stage share? */

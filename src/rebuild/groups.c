@@ -27,8 +27,7 @@ static uint8_t *find_ends(const struct lumos_job *job) {
   uint8_t *ends = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
-    bool pair = collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
-    ends[collective->group] |= !pair && rebuild_shares_ends(REBUILD_PIPELINE, collective->bytes);
+    ends[collective->group] |= !rebuild_is_pair(collective) && rebuild_shares_ends(REBUILD_PIPELINE, collective->bytes);
   }
   return ends;
 }

@@ -421,6 +421,11 @@ static void build_link(struct rebuild_joining *joining, const struct link *link,
   const struct rebuild_numbers ranks = {numbers, 2, 2};
   int64_t was = count_messages(joining, like), now = link->up > link->down ? link->up : link->down;
   lumos_build_collective(builder, link->low.collective, tasks, 2, 2);
+  if (like->rule == LUMOS_ROOTED && link->up > 0 && link->down > 0) {
+    lumos_build_rule(builder, LUMOS_BATCHED, LUMOS_ABSENT_INT);
+  } else if (like->rule == LUMOS_ROOTED) {
+    lumos_build_rule(builder, LUMOS_ROOTED, numbers[link->up == 0]);
+  }
   if (like->transfer != LUMOS_ABSENT) {
     resize(joining, like, &ranks, was == 0 || was == now ? 0 : (int32_t)(LUMOS_WHOLE_SHARE * now / was), builder);
   }
