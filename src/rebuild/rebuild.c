@@ -13,6 +13,7 @@
 #include "rebuild/replan.h"
 #include "rebuild/slowest.h"
 #include "rebuild/supply.h"
+#include "rebuild/unison.h"
 #include "sim/engine.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
@@ -117,7 +118,8 @@ static struct lumos_job *build_asked(const struct rebuild_templates *templates, 
     rebuild_plan_free(&plan);
     return recorded;
   }
-  bool planned = rebuild_replan(&plan, templates, asked, error) && rebuild_check_plan(&plan, templates, error);
+  bool planned = rebuild_replan(&plan, templates, asked, error) && rebuild_check_plan(&plan, templates, error) &&
+                 rebuild_check_unison(&plan, templates, error);
   struct lumos_job *built = planned ? build_folded(templates, &plan, error) : NULL;
   rebuild_plan_free(&plan);
   return built;
