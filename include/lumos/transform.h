@@ -53,6 +53,13 @@ bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struc
  * which a note says. Kernels that run beside more or less of it take longer or shorter, as the trace shows. */
 bool lumos_transform_network(struct lumos_job *job, const char *file, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Another model of the same structure: `sizes` is a list such as "hidden=4096,ffn=16384" of hidden, ffn, heads, kv-heads,
+ * head-dim, seq, micro-batch and vocab. Of those that are not given ffn, and heads times head_dim, keep their ratio to hidden, and
+ * kv-heads theirs to heads; all others stay. Shapes of ops change, kernels take their time by the models of src/cost that the trace's
+ * own shapes calibrate, communication moves as many times as many bytes; the CPU's time and the number of ops stay, so gradients go in as many buckets.
+ * LUMOS_INVALID where shapes, or the size that is replaced, are not known. O(tasks + spans + shapes squared). */
+bool lumos_transform_sizes(struct lumos_job *job, const char *sizes, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 /* RANK=FACTOR: kernels of that rank take FACTOR times as long, but no communication, copies or memsets. */
 bool lumos_transform_straggler(struct lumos_job *job, const char *argument, struct lumos_error *error) LUMOS_MUST_CHECK;
 

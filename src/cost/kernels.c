@@ -12,8 +12,10 @@ enum class { OTHER, PRODUCT, ATTENTION, MOVING };
 
 struct work { /* of a task on a stream */
   uint8_t class;
-  bool shaped;    /* its shape is recorded */
-  uint32_t floor; /* of its family: index + 1 in floors; 0: the job's */
+  bool shaped;     /* its shape is recorded */
+  uint32_t floor;  /* of its family: index + 1 in floors; 0: the job's */
+  uint32_t family; /* as its calibration names it, */
+  uint64_t key;    /* and its shape */
   struct lumos_product_shape shape;
 };
 
@@ -102,6 +104,8 @@ static void observe(struct gathering *gathering, uint32_t task, const struct wor
 
 static void add_work(struct gathering *gathering, uint32_t task, struct work work, uint32_t family, uint64_t shape) {
   struct lumos_kernels *kernels = gathering->kernels;
+  work.family = family;
+  work.key = shape;
   lumos_vector_push(&kernels->works, work);
   lumos_vector_push(&gathering->family_of, family);
   kernels->work_of[task] = (uint32_t)kernels->works.count;
@@ -299,6 +303,11 @@ void lumos_kernels_free(struct lumos_kernels *kernels) {
   }
 }
 
+static double floor_under(const struct lumos_kernels *kernels, const struct work *work, int64_t dur) {
+  double floor = work != NULL && work->floor != 0 ? kernels->floors.items[work->floor - 1] : kernels->floor;
+  return fmin(floor, (double)dur);
+}
+
 /* ---- Another GPU ---- */
 
 static double ratio_of(double from, double to) { return from > 0 && to > 0 ? from / to : 1; }
@@ -363,8 +372,58 @@ struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint3
   double factor = work == NULL ? factor_without_shape(kernels, of, from, to)
                                : ratio_of(time_of(to, work, any), time_of(from, work, any));
   struct lumos_duration found = error_of(kernels, task, from, to, work != NULL);
-  double floor = work != NULL && work->floor != 0 ? kernels->floors.items[work->floor - 1] : kernels->floor;
-  floor = fmin(floor, (double)of->dur);
+  double floor = floor_under(kernels, work, of->dur);
   found.ns = floor + ((double)of->dur - floor) * factor;
+  return found;
+}
+
+/* ---- Another shape ---- */
+
+static struct lumos_product_shape resized(const struct lumos_product_shape *shape, const struct lumos_resized *now) {
+  struct lumos_product_shape result = *shape;
+  result.rows = now->rows;
+  result.inner = now->inner;
+  result.columns = now->columns;
+  result.batches = now->batches;
+  result.flops *= now->flops;
+  result.bytes *= now->bytes;
+  return result;
+}
+
+/* What is calibrated on shapes of this kind, of the work as recorded and as resized. */
+static struct lumos_duration calibrated(const struct lumos_kernels *kernels, uint32_t task, const struct work *work,
+                                        struct lumos_tile tile, uint64_t key) {
+  return lumos_calibrated_duration(
+      &kernels->calibrations[kernels->job->tasks.items[task].kind],
+      (struct lumos_measured_shape){.shape = key,
+                                    .family = work->family,
+                                    .class = (uint64_t)work->shape.dtype,
+                                    .model = kernels->floor + time_of(device_of(kernels, task), work, tile)});
+}
+
+/* Without a model: the time above the floor goes with what it multiplies or moves. */
+static struct lumos_duration scaled(const struct lumos_kernels *kernels, uint32_t task, double factor, double floor) {
+  const struct lumos_task *of = &kernels->job->tasks.items[task];
+  struct lumos_duration found = kernels->calibrations[of->kind].errors[LUMOS_OF_CONSTANTS];
+  found.ns = floor + ((double)of->dur - floor) * factor;
+  found.source = LUMOS_OF_CONSTANTS;
+  return found;
+}
+
+struct lumos_duration lumos_kernel_resized(const struct lumos_kernels *kernels, uint32_t task,
+                                           const struct lumos_resized *now) {
+  static const struct lumos_tile any = {0, 0};
+  const struct lumos_task *of = &kernels->job->tasks.items[task];
+  const struct work *work = kernels->work_of[task] == 0 ? NULL : &kernels->works.items[kernels->work_of[task] - 1];
+  bool multiplies = work != NULL && work->class != MOVING;
+  if (work == NULL || !work->shaped || device_of(kernels, task) == NULL) {
+    return scaled(kernels, task, multiplies ? now->flops : now->bytes, floor_under(kernels, work, of->dur));
+  }
+  struct work after = *work;
+  after.shape = resized(&work->shape, now);
+  struct lumos_tile tile = lumos_tile_of_kernel(lumos_string(kernels->job->strings, of->name));
+  struct lumos_duration before = calibrated(kernels, task, work, tile, work->key);
+  struct lumos_duration found = calibrated(kernels, task, &after, any, 0);
+  found.ns = (double)of->dur * found.ns / before.ns;
   return found;
 }

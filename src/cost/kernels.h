@@ -21,6 +21,16 @@ void lumos_kernels_free(struct lumos_kernels *kernels); /* NULL is allowed */
  * both. Its own GPU must be known (lumos_kernels_device). */
 struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint32_t task,
                                       const struct lumos_device *to);
+/* The same work in another shape. */
+struct lumos_resized {
+  double flops, bytes;                   /* times as many as were recorded */
+  int64_t rows, inner, columns, batches; /* of a product or attention (lumos_op_cost); rows 0: not known */
+};
+/* What a task on a stream that does not communicate takes in another shape on its own GPU: its time by the ratio of what the
+ * calibrated models say of both; of a kernel whose shape is not known, its time above the floor by `bytes`. O(shapes). */
+struct lumos_duration lumos_kernel_resized(const struct lumos_kernels *kernels, uint32_t task,
+                                           const struct lumos_resized *now);
+
 /* The GPU of a rank (index); NULL: it is not in the hardware. */
 const struct lumos_device *lumos_kernels_device(const struct lumos_kernels *kernels, uint32_t rank);
 

@@ -1,6 +1,7 @@
 /* See transforming.h. */
 #include "tools/transforming.h"
 
+#include "base/text.h"
 #include <string.h>
 
 struct transform {
@@ -32,6 +33,20 @@ static bool rebuild(struct lumos_job *job, const struct lumos_option_list *chang
   return lumos_rebuild(job, &asked, error);
 }
 
+/* Sizes that are given in a row are one change. */
+static bool resize(struct lumos_job *job, const struct lumos_option_list *changes, size_t *i,
+                   struct lumos_error *error) {
+  struct lumos_text sizes = LUMOS_TEXT_BUFFER;
+  for (; *i < changes->count && transform_of(&changes->items[*i])->apply == lumos_transform_sizes; (*i)++) {
+    lumos_text_format(&sizes, "%s%s=%s", sizes.length == 0 ? "" : ",", changes->items[*i].option,
+                      changes->items[*i].argument);
+  }
+  lumos_text_char(&sizes, '\0');
+  bool good = lumos_transform_sizes(job, sizes.bytes, error);
+  lumos_text_free(&sizes);
+  return good;
+}
+
 bool tool_transforming_apply(struct lumos_job *job, const struct tool_transforming *transforming,
                              struct lumos_error *error) {
   bool good = tool_transforming_asked(transforming) || lumos_transform_begin(job, error);
@@ -40,6 +55,8 @@ bool tool_transforming_apply(struct lumos_job *job, const struct tool_transformi
     const struct transform *transform = transform_of(given);
     if (transform->apply == NULL) {
       good = rebuild(job, &transforming->changes, &i, error);
+    } else if (transform->apply == lumos_transform_sizes) {
+      good = resize(job, &transforming->changes, &i, error);
     } else {
       good = transform->apply(job, given->argument, error);
       i++;

@@ -45,7 +45,21 @@ struct tool_transforming {
     "Run over another network: re-estimate communication. FILE is a JSON object with any of node_size (GPUs in a "     \
     "node), intra and inter (within and between nodes), each with any of bandwidth_gbps (GB/s of bus bandwidth per "   \
     "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us.")                                                           \
+  TOOL_SIZES(X, target)                                                                                                \
   TOOL_REBUILDS(X, target)
+
+#define TOOL_SIZES(X, target)                                                                                         \
+  X(target, 0, "hidden", "N", lumos_transform_sizes,                                                                  \
+    "Let the model have N hidden features: kernels and communication are re-estimated from recorded shapes. ffn and " \
+    "heads keep their ratio to it unless they are given, too.")                                                       \
+  X(target, 0, "ffn", "N", lumos_transform_sizes, "The same with N features within the feed-forward block.")          \
+  X(target, 0, "heads", "N", lumos_transform_sizes,                                                                   \
+    "The same with N attention heads, of head_dim = hidden / N unless that is given, too.")                           \
+  X(target, 0, "kv-heads", "N", lumos_transform_sizes, "The same with N key-value heads.")                            \
+  X(target, 0, "head-dim", "N", lumos_transform_sizes, "The same with N features per attention head.")                \
+  X(target, 0, "seq", "N", lumos_transform_sizes, "The same with sequences of N tokens.")                             \
+  X(target, 0, "micro-batch", "N", lumos_transform_sizes, "The same with N sequences in a micro-batch.")              \
+  X(target, 0, "vocab", "N", lumos_transform_sizes, "The same with a vocabulary of N.")
 
 #define TOOL_REBUILDS(X, target)                                                                                       \
   X(target, 0, "rebuild", NULL, NULL,                                                                                  \

@@ -1,5 +1,6 @@
 #include "transform/estimates.h"
 
+#include "base/text.h"
 #include "sim/scaling.h"
 #include <math.h>
 
@@ -26,12 +27,56 @@ void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_dura
   lumos_set_own_times(job, of, (struct lumos_times){ns, lumos_own_times(job, task).lag});
 }
 
+/* ---- Kernels ---- */
+
+/* Words for what a kind is, as common errors name it. */
+static lumos_string_id name_error(struct lumos_job *job, int kind, double share, const char *id, const char *where,
+                                  const char *source) {
+  struct lumos_text key = LUMOS_TEXT_BUFFER, name = LUMOS_TEXT_BUFFER;
+  const char *word = lumos_task_kind_name((enum lumos_task_kind)kind);
+  lumos_text_format(&key, "%s.%s", id, word);
+  lumos_text_char(&key, '\0');
+  lumos_text_format(&name, "work of kind %s %s", word, where);
+  lumos_text_char(&name, '\0');
+  lumos_string_id common = lumos_job_common_error(job, key.bytes, name.bytes, millionths(share), source);
+  lumos_text_free(&key);
+  lumos_text_free(&name);
+  return common;
+}
+
+void lumos_estimate_kernels(struct lumos_job *job, const struct lumos_duration *durations, const char *id,
+                            const char *where, const char *source) {
+  struct {
+    double sum, time; /* of common errors by time */
+  } errors[LUMOS_TASK_KINDS] = {{0, 0}};
+  lumos_string_id common[LUMOS_TASK_KINDS] = {0};
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (durations[t].source != LUMOS_NO_DURATION) {
+      errors[job->tasks.items[t].kind].sum += durations[t].common * durations[t].ns;
+      errors[job->tasks.items[t].kind].time += durations[t].ns;
+    }
+  }
+  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
+    if (errors[kind].time > 0) {
+      common[kind] = name_error(job, kind, errors[kind].sum / errors[kind].time, id, where, source);
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (durations[t].source != LUMOS_NO_DURATION) {
+      lumos_estimate_task(job, t, durations[t], common[job->tasks.items[t].kind]);
+    }
+  }
+}
+
+/* ---- Communication ---- */
+
 struct communication {
   struct lumos_job *job;
   const struct lumos_transfers *transfers;
   const struct lumos_nodes *nodes;
   const struct lumos_network *network;
   const struct lumos_device *device;
+  const double *factors; /* of bytes, by task; NULL: none changes */
   lumos_string_id common;
   uint8_t *decided; /* by task: its collective's transfer decides its end */
   bool changed;
@@ -55,9 +100,14 @@ static void stretch_end(struct lumos_job *job, uint32_t task, double factor) {
   }
 }
 
+static int64_t resized(const struct communication *all, int64_t bytes, uint32_t task) {
+  return bytes == LUMOS_ABSENT || all->factors == NULL ? bytes : rounded((double)bytes * all->factors[task]);
+}
+
 static void change_transfer(struct communication *all, struct lumos_collective *collective) {
   struct lumos_transfer_shape was = lumos_transfer_shape_of(all->transfers, collective), now = was;
   now.nodes = lumos_transfer_nodes(all->transfers, collective, all->nodes);
+  now.bytes = resized(all, was.bytes, all->job->members.items[collective->member_first]);
   struct lumos_duration duration = changed(all, collective->transfer, &was, &now);
   int64_t ns = collective->transfer == 0 ? 0 : rounded(duration.ns);
   double factor = collective->transfer > 0 ? duration.ns / (double)collective->transfer : 1;
@@ -93,6 +143,7 @@ static bool change_kernel(struct communication *all, uint32_t task) {
   double dur = (double)all->job->tasks.items[task].dur;
   double transfer = fmin(lumos_transfer_duration(all->transfers, &was).ns, dur);
   now.nodes = lumos_transfer_nodes_of_kernel(all->transfers, task, all->nodes);
+  now.bytes = resized(all, was.bytes, task);
   struct lumos_duration duration = changed(all, rounded(transfer), &was, &now);
   duration.ns += dur - transfer;
   lumos_estimate_task(all->job, task, duration, all->common);
@@ -101,12 +152,14 @@ static bool change_kernel(struct communication *all, uint32_t task) {
 
 int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
                                      const struct lumos_nodes *nodes, const struct lumos_network *network,
-                                     const struct lumos_device *device, const char *id, const char *name) {
+                                     const struct lumos_device *device, const double *factors, const char *id,
+                                     const char *name) {
   struct communication all = {.job = job,
                               .transfers = transfers,
                               .nodes = nodes,
                               .network = network,
                               .device = device,
+                              .factors = factors,
                               .decided = lumos_allocate_zeroed(job->tasks.count + 1, 1)};
   static const char source[] = "leaving out shapes of the trace's own transfers in turn";
   int64_t kept = 0;

@@ -9,11 +9,18 @@
 /* Give a task another duration; `common`: the id of the error that it shares, or LUMOS_NO_STRING. */
 void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_duration duration, lumos_string_id common);
 
+/* Durations by task, LUMOS_NO_DURATION where it stays. What tasks of a kind have in common is the error `id`.KIND, as the mean by time
+ * of their common errors; `where`: "on another GPU"; `source`: where the errors come from. */
+void lumos_estimate_kernels(struct lumos_job *job, const struct lumos_duration *durations, const char *id,
+                            const char *where, const char *source);
+
 /* Another network or GPU for everything that communicates: transfers, and, where members have no trace, their kernels by
- * the difference. `nodes`: where ranks are now. Returns how many kernels keep their time, because nothing tells what
+ * the difference. `nodes`: where ranks are now. `factors`: by task, how many
+ * times as many bytes it moves; NULL: as many. Returns how many kernels keep their time, because nothing tells what
  * they move. `id` and `name`: of the error that all have in common. */
 int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
                                      const struct lumos_nodes *nodes, const struct lumos_network *network,
-                                     const struct lumos_device *device, const char *id, const char *name);
+                                     const struct lumos_device *device, const double *factors, const char *id,
+                                     const char *name);
 
 #endif

@@ -17,10 +17,6 @@ struct edit {
   struct lumos_job *job;
   const struct lumos_device *to;
   const struct lumos_kernels *kernels;
-  struct {
-    double sum, time; /* of common errors by time */
-  } errors[LUMOS_TASK_KINDS];
-  lumos_string_id common[LUMOS_TASK_KINDS];
 };
 
 static const struct lumos_device *find(const struct lumos_hardware *hardware, const char *name,
@@ -58,43 +54,17 @@ static bool check_devices(const struct edit *edit, struct lumos_error *error) {
   return true;
 }
 
-/* Words for what a kind is, as common errors name it. */
-static void name_error(struct edit *edit, int kind) {
-  struct lumos_text id = LUMOS_TEXT_BUFFER, name = LUMOS_TEXT_BUFFER;
-  const char *word = lumos_task_kind_name((enum lumos_task_kind)kind);
-  lumos_text_format(&id, "gpu.%s", word);
-  lumos_text_char(&id, '\0');
-  lumos_text_format(&name, "work of kind %s on another GPU", word);
-  lumos_text_char(&name, '\0');
-  edit->common[kind] = lumos_job_common_error(
-      edit->job, id.bytes, name.bytes, (int32_t)(LUMOS_WHOLE_SHARE * edit->errors[kind].sum / edit->errors[kind].time),
-      "assumed: data sheets and what products are measured to reach");
-  lumos_text_free(&id);
-  lumos_text_free(&name);
-}
-
 static void change_kernels(struct edit *edit) {
   struct lumos_job *job = edit->job;
-  struct lumos_duration *durations = lumos_allocate(job->tasks.count * sizeof *durations);
+  struct lumos_duration *durations = lumos_allocate(job->tasks.count * sizeof *durations + 1);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    durations[t].source = LUMOS_NO_DURATION;
-    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind)) {
-      durations[t] = lumos_kernel_on(edit->kernels, t, edit->to);
-      edit->errors[task->kind].sum += durations[t].common * durations[t].ns;
-      edit->errors[task->kind].time += durations[t].ns;
-    }
+    bool computes = lumos_on_stream(job, task) && !lumos_is_communication(task->kind);
+    durations[t] =
+        computes ? lumos_kernel_on(edit->kernels, t, edit->to) : (struct lumos_duration){.source = LUMOS_NO_DURATION};
   }
-  for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
-    if (edit->errors[kind].time > 0) {
-      name_error(edit, kind);
-    }
-  }
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    if (durations[t].source != LUMOS_NO_DURATION) {
-      lumos_estimate_task(job, t, durations[t], edit->common[job->tasks.items[t].kind]);
-    }
-  }
+  lumos_estimate_kernels(job, durations, "gpu", "on another GPU",
+                         "assumed: data sheets and what products are measured to reach");
   free(durations);
 }
 
@@ -120,7 +90,7 @@ static bool change(struct lumos_job *job, const struct lumos_hardware *hardware,
     struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
     struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &nodes);
     change_kernels(&edit);
-    int64_t kept = lumos_estimate_communication(job, transfers, &nodes, NULL, edit.to, "gpu.communication",
+    int64_t kept = lumos_estimate_communication(job, transfers, &nodes, NULL, edit.to, NULL, "gpu.communication",
                                                 "communication between other GPUs");
     lumos_transfers_free(transfers);
     lumos_note_kept_communication(job, kept);

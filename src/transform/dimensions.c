@@ -1,0 +1,300 @@
+/* Templates and their matching. */
+#include "transform/dimensions.h"
+
+#include "base/ascii.h"
+#include "cost/operation.h"
+#include "program/shapes.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Terms ---- */
+
+/* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads; D
+ * one head's features; X batch x heads; 1 one. */
+static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1";
+
+static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
+
+/* The product of up to three sizes times `factor`, divided by `shards`; nothing where one is unknown or it does not divide. */
+static void add(struct lumos_dimensions *dimensions, char letter, const struct lumos_sizes *sizes, const int *of,
+                int64_t factor, int64_t shards) {
+  int number = number_of(letter);
+  __int128 was = factor, now = factor;
+  for (; *of >= 0; of++) {
+    if (sizes->was[*of] == LUMOS_ABSENT) {
+      return;
+    }
+    was *= sizes->was[*of];
+    now *= sizes->now[*of];
+  }
+  bool fits = was % shards == 0 && now % shards == 0 && was / shards <= INT32_MAX && now / shards <= INT64_MAX;
+  if (fits && dimensions->counts[number] < LUMOS_MOST_TERMS) {
+    dimensions->terms[number][dimensions->counts[number]++] =
+        (struct lumos_term){(int64_t)(was / shards), (int64_t)(now / shards)};
+  }
+}
+
+/* Queries, keys and values of one product: heads + 2 kv_heads, each of head_dim. */
+static void add_queries_keys_values(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes,
+                                    int64_t shards) {
+  const int64_t *was = sizes->was, *now = sizes->now;
+  if (was[LUMOS_HEADS] == LUMOS_ABSENT || was[LUMOS_KV_HEADS] == LUMOS_ABSENT || was[LUMOS_HEAD_DIM] == LUMOS_ABSENT) {
+    return;
+  }
+  int number = number_of('F');
+  struct lumos_term term = {(was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM],
+                            (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM]};
+  if (term.was % shards == 0 && term.now % shards == 0 && dimensions->counts[number] < LUMOS_MOST_TERMS) {
+    dimensions->terms[number][dimensions->counts[number]++] = (struct lumos_term){term.was / shards, term.now / shards};
+  }
+}
+
+double lumos_parameters(const int64_t sizes[LUMOS_SIZES], int64_t ffn_matrices, double layers, double embeddings) {
+  double of[LUMOS_SIZES];
+  for (int i = 0; i < LUMOS_SIZES; i++) {
+    of[i] = sizes[i] == LUMOS_ABSENT ? 0 : (double)sizes[i];
+  }
+  double attention = of[LUMOS_HIDDEN] * of[LUMOS_HEAD_DIM] * (2 * of[LUMOS_HEADS] + 2 * of[LUMOS_KV_HEADS]);
+  return layers * (attention + (double)ffn_matrices * of[LUMOS_HIDDEN] * of[LUMOS_FFN]) +
+         embeddings * of[LUMOS_VOCABULARY] * of[LUMOS_HIDDEN];
+}
+
+#define SIZES(...) \
+  (const int[]) { __VA_ARGS__, -1 }
+
+static void add_features(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes, int64_t shards) {
+  add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 1, shards);
+  add(dimensions, 'F', sizes, SIZES(LUMOS_HEADS, LUMOS_HEAD_DIM), 1, shards);
+  add_queries_keys_values(dimensions, sizes, shards);
+  add(dimensions, 'F', sizes, SIZES(LUMOS_KV_HEADS, LUMOS_HEAD_DIM), 1, shards);
+  add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 2, shards); /* the gate beside it */
+  add(dimensions, 'F', sizes, SIZES(LUMOS_VOCABULARY), 1, shards);
+}
+
+void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
+  int64_t shards = sizes->shards;
+  *dimensions = (struct lumos_dimensions){.least = INT64_MAX, .parameters = 1};
+  add(dimensions, 'F', sizes, SIZES(LUMOS_HIDDEN), 1, 1);
+  for (int64_t of = shards;; of = 1) { /* what tensor parallelism divides, then what it leaves whole */
+    add_features(dimensions, sizes, of);
+    add(dimensions, 'H', sizes, SIZES(LUMOS_HEADS), 1, of);
+    add(dimensions, 'H', sizes, SIZES(LUMOS_KV_HEADS), 1, of);
+    add(dimensions, 'X', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_HEADS), 1, of);
+    add(dimensions, 'X', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_KV_HEADS), 1, of);
+    if (of == 1) {
+      break;
+    }
+  }
+  add(dimensions, 'F', sizes, SIZES(LUMOS_HEAD_DIM), 1, 1);
+  add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, 1);
+  add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, shards); /* with sequence parallelism */
+  add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, 1);
+  add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
+  add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, 1);
+  add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, 1);
+  add(dimensions, '1', sizes, SIZES(-1), 1, 1);
+}
+
+/* ---- Templates ---- */
+
+/* By the number of dimensions, the likeliest first; of whole numbers, which are tokens and places, others. */
+static const char *const forms[][20] = {
+    {NULL},
+    {"F", "T", "S", "H", "X", "B", "D", "1", NULL},
+    {"FF", "TF", "FT", "BS", "SB", "SD", "TH", "T1", "1T", "F1",
+     "1F", "SS", "BF", "BH", "SH", "B1", "S1", "H1", "11", NULL},
+    {"SBF", "BSF", "SB1", "BS1", "XSD", "XDS", "XSS", "BHS", "THD", "TH1",
+     "HSD", "1TF", "S1D", "1SD", "BSS", "1SS", "S1F", "T1F", "111", NULL},
+    {"BHSD", "SBHD", "BSHD", "S11D", "11SD", "1S1D", "BHSS", "B1SS", "11SS", "BHS1", "SBH1", "BSH1", "B11S", "SB1D",
+     "BS1D", NULL},
+};
+static const char *const whole[][8] = {
+    {NULL}, {"T", "S", "B", "F", "1", NULL}, {"BS", "SB", "T1", "1T", "SS", NULL}, {NULL}, {NULL}};
+
+static const struct lumos_term *find(const struct lumos_dimensions *dimensions, char letter, int64_t size,
+                                     int skipped) {
+  int number = number_of(letter);
+  const struct lumos_term *found = NULL;
+  for (int i = 0; i < dimensions->counts[number]; i++) {
+    const struct lumos_term *term = &dimensions->terms[number][i];
+    if (term->was == size) {
+      found = term;
+      if (skipped-- == 0) {
+        return term;
+      }
+    }
+  }
+  return found;
+}
+
+/* Two sides of a weight that are equal are different sizes where there are two such: as many heads x head_dim as hidden. */
+static bool take(const struct lumos_dimensions *dimensions, const char *form, const struct program_dimensions *from,
+                 struct program_dimensions *to) {
+  struct program_dimensions result = *from;
+  for (int i = 0; i < from->count; i++) {
+    int seen = 0;
+    for (int k = 0; k < i; k++) {
+      seen += form[k] == form[i] && from->of[k] == from->of[i];
+    }
+    const struct lumos_term *term = find(dimensions, form[i], from->of[i], seen);
+    if (term == NULL) {
+      return false;
+    }
+    result.of[i] = term->now;
+  }
+  *to = result;
+  return true;
+}
+
+/* A weight as one row of numbers, or a stretch of several. */
+static bool take_flat(const struct lumos_dimensions *dimensions, const struct program_dimensions *from,
+                      struct program_dimensions *to) {
+  int number = number_of('F');
+  for (int i = 0; i < dimensions->counts[number]; i++) {
+    for (int k = 0; k < dimensions->counts[number]; k++) {
+      const struct lumos_term *a = &dimensions->terms[number][i], *b = &dimensions->terms[number][k];
+      if (i != k && (__int128)a->was * b->was == from->of[0] && (__int128)a->now * b->now <= INT64_MAX) {
+        to->of[0] = a->now * b->now;
+        return true;
+      }
+    }
+  }
+  double changed = (double)from->of[0] * dimensions->parameters;
+  if (from->of[0] >= dimensions->least && changed < (double)(INT64_C(1) << 52)) {
+    to->of[0] = (int64_t)(changed + 0.5);
+    return true;
+  }
+  return false;
+}
+
+static bool is_small(const struct program_dimensions *tensor) {
+  enum { SMALL = 16 }; /* elements: counts, flags, scalars */
+  int64_t product = 1;
+  for (int i = 0; i < tensor->count && product <= SMALL; i++) {
+    product *= tensor->of[i] > SMALL ? SMALL + 1 : tensor->of[i];
+  }
+  return product <= SMALL;
+}
+
+static bool change_tensor(const struct lumos_dimensions *dimensions, const char *form, bool numbers,
+                          const struct program_dimensions *from, struct program_dimensions *to) {
+  *to = *from;
+  if (form != NULL && (int)strlen(form) == from->count && take(dimensions, form, from, to)) {
+    return true;
+  }
+  const char *const *likely = numbers ? whole[from->count] : forms[from->count];
+  for (; *likely != NULL; likely++) {
+    if (take(dimensions, *likely, from, to)) {
+      return true;
+    }
+  }
+  return is_small(from) || (from->count == 1 && take_flat(dimensions, from, to));
+}
+
+/* ---- Ops ---- */
+
+/* What the inputs of an op are, as far as the op says so; NULL: as they look. */
+struct inputs {
+  const char *forms[SHAPE_INPUTS];
+};
+
+static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t size) {
+  return find(dimensions, letter, size, 0) != NULL;
+}
+
+static void read_product(const struct lumos_dimensions *dimensions, const struct lumos_operation_rule *rule,
+                         const struct program_dimensions *all, struct inputs *inputs) {
+  const struct program_dimensions *a = &all[rule->first], *b = &all[rule->second];
+  if (a->count == 2 && b->count == 2) {
+    bool gradient = !is(dimensions, 'T', a->of[0]) && is(dimensions, 'T', a->of[1]) && is(dimensions, 'T', b->of[0]);
+    inputs->forms[rule->first] = gradient ? "FT" : "TF";
+    inputs->forms[rule->second] = gradient ? "TF" : "FF";
+  }
+}
+
+static struct inputs read_inputs(const struct lumos_dimensions *dimensions, const char *op, const char *shapes) {
+  struct inputs inputs = {{NULL}};
+  const struct lumos_operation_rule *rule = lumos_operation_rule(op);
+  struct program_dimensions all[SHAPE_INPUTS];
+  if (rule == NULL) {
+    return inputs;
+  }
+  program_shape_read(shapes, all);
+  if (rule->form == LUMOS_PRODUCT) {
+    read_product(dimensions, rule, all, &inputs);
+  } else if (rule->form == LUMOS_LINEAR && all[rule->first].count == 2) {
+    inputs.forms[rule->first] = "TF";
+  } else if (rule->form == LUMOS_ATTENTION_FORWARD || rule->form == LUMOS_ATTENTION_BACKWARD) {
+    const int of[] = {rule->first, rule->second, rule->third};
+    for (int i = 0; i < 3; i++) {
+      bool batch_first = is(dimensions, 'B', all[of[i]].of[0]);
+      inputs.forms[of[i]] = rule->heads_first ? "BHSD" : batch_first ? "BSHD" : "SBHD";
+    }
+  }
+  return inputs;
+}
+
+/* ---- Texts ---- */
+
+/* Is the next of the dtypes at *at, which moves behind it, one of whole numbers? */
+static bool next_is_whole(const char **at) {
+  const char *start = strchr(*at, '"');
+  const char *end = start == NULL ? NULL : strchr(start + 1, '"');
+  if (end == NULL) {
+    return false;
+  }
+  *at = end + 1;
+  return memmem(start, (size_t)(end - start), "long", 4) != NULL ||
+         memmem(start, (size_t)(end - start), "int", 3) != NULL;
+}
+
+/* The numbers up to the closing bracket, at which *at then is; false: more than fit, or something else. */
+static bool read_tensor(const char **at, struct program_dimensions *tensor) {
+  const char *text = *at;
+  tensor->count = 0;
+  while (lumos_is_digit(*text)) {
+    char *behind = NULL;
+    long long size = strtoll(text, &behind, 10);
+    if (tensor->count == SHAPE_DIMENSIONS) {
+      return false;
+    }
+    tensor->of[tensor->count++] = size;
+    text = behind + strspn(behind, ", ");
+  }
+  *at = *text == ']' ? text : *at;
+  return *text == ']';
+}
+
+static void put_tensor(const struct program_dimensions *tensor, struct lumos_text *out) {
+  for (int i = 0; i < tensor->count; i++) {
+    lumos_text_format(out, "%s%lld", i == 0 ? "" : ", ", (long long)tensor->of[i]);
+  }
+}
+
+bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
+                             const char *dtypes, struct lumos_text *out) {
+  struct inputs inputs = read_inputs(dimensions, op, shapes);
+  int depth = 0, input = -1;
+  bool known = true, numbers = false;
+  for (const char *at = shapes; *at != '\0';) {
+    struct program_dimensions tensor, changed;
+    bool opens = *at == '[';
+    depth += opens - (*at == ']');
+    if (opens && depth == 2) {
+      input++;
+      numbers = next_is_whole(&dtypes);
+    }
+    lumos_text_char(out, *at++);
+    if (opens && lumos_is_digit(*at)) {
+      const char *form = input >= 0 && input < SHAPE_INPUTS && depth == 2 ? inputs.forms[input] : NULL;
+      if (read_tensor(&at, &tensor)) {
+        known = change_tensor(dimensions, form, numbers, &tensor, &changed) && known;
+        put_tensor(&changed, out);
+      } else {
+        known = false;
+      }
+    }
+  }
+  lumos_text_char(out, '\0');
+  return known;
+}

@@ -1,0 +1,40 @@
+/* The shapes of ops when the model's sizes change.
+ *
+ * What a dimension is follows from what the tensor is: a tensor is laid against templates such as sequence x batch x
+ * features, and takes the first in which every dimension is a size of the model, or a product of such. So a sequence that
+ * is as long as the model is wide is told from it by its place. Of a matrix product the place of the tokens decides:
+ * rows forward and of an input's gradient, the inner side of a weight's.
+ */
+#ifndef LUMOS_TRANSFORM_DIMENSIONS_H
+#define LUMOS_TRANSFORM_DIMENSIONS_H
+
+#include "transform/sizes.h"
+
+#include "base/text.h"
+
+enum { LUMOS_TERM_LETTERS = 8, LUMOS_MOST_TERMS = 16 };
+
+struct lumos_term { /* a size, or a product of sizes, that a dimension may be */
+  int64_t was, now;
+};
+
+struct lumos_dimensions {
+  struct lumos_term terms[LUMOS_TERM_LETTERS][LUMOS_MOST_TERMS];
+  int counts[LUMOS_TERM_LETTERS];
+  /* Of one dimension that is none of them and at least `least`: a stretch of the parameters, which grows as these do. */
+  int64_t least;
+  double parameters;
+};
+
+void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);
+
+/* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known form, and stays as
+ * it was. `shapes` and `dtypes` as recorded. O(length). */
+bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
+                             const char *dtypes, struct lumos_text *out);
+
+/* The parameters of so many layers, and so many embeddings or heads, of the whole model. Norms and biases, which are few, are left
+ * out. */
+double lumos_parameters(const int64_t sizes[LUMOS_SIZES], int64_t ffn_matrices, double layers, double embeddings);
+
+#endif

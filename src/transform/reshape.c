@@ -1,0 +1,376 @@
+/* --hidden, --seq and the like: the same program with a model of other sizes.
+ *
+ * Every op keeps its place, and the CPU its time. The shapes of ops change (dimensions.h), and with them what their kernels multiply
+ * and move: each takes its time by the ratio of what the trace's own kernels say of both shapes (cost/kernels.h). Communication
+ * moves as many times as many bytes as its tensors have elements. What shapes do not show goes by what it works on: the
+ * parameters, if it is the optimizer's, else the activations.
+ */
+#include "base/numbering.h"
+#include "base/text.h"
+#include "cost/kernel_cost.h"
+#include "cost/kernels.h"
+#include "cost/moved.h"
+#include "transform/dimensions.h"
+#include "transform/edit.h"
+#include "transform/estimates.h"
+#include "transform/network.h"
+
+#include <lumos/hardware.h>
+#include <lumos/transform.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a product or attention, before and after. */
+struct shape {
+  double flops;
+  int64_t rows, inner, columns, batches;
+};
+
+struct reshaping {
+  struct lumos_job *job;
+  struct lumos_sizes sizes;
+  lumos_string_id *shapes; /* by span: as they were */
+  uint8_t *strange;        /* by span: some tensor is of no known form */
+  double *parameters;      /* by rank: how many times as many it has */
+  double activations;      /* the same, of tokens x hidden */
+  double *factors;         /* by task on a stream: how many times as much it moves */
+  struct shape *were;      /* by task: products and attention; flops 0: none */
+  int64_t unknown, all;    /* ns of kernels: with shapes that are not understood, or without any; and of all */
+};
+
+/* ---- Parameters ---- */
+
+/* The largest stretch of parameters that each rank's shapes show; 0: none. */
+static void find_stretches(const struct lumos_job *job, int64_t *stretches) {
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    const char *text = lumos_string(job->strings, span->shapes);
+    text += strspn(text, "[");
+    char *behind = NULL;
+    long long size = strtoll(text, &behind, 10);
+    if (behind != text && *behind == ']' && size > stretches[span->rank]) {
+      stretches[span->rank] = size;
+    }
+  }
+}
+
+/* How many embeddings, or heads of their own weights, the parameters of a rank have: its parts say whether there is any; one or two
+ * is what its largest stretch of parameters is nearer to. */
+static double count_embeddings(const struct reshaping *reshaping, uint32_t rank, double layers, double stretch) {
+  const struct lumos_job *job = reshaping->job;
+  const struct lumos_rank *of = &job->ranks.items[rank];
+  bool embeds = false, heads = false;
+  for (uint32_t t = of->task_first; t < of->task_first + of->task_count; t++) {
+    embeds |= job->tasks.items[t].part == LUMOS_PART_EMBEDDING;
+    heads |= job->tasks.items[t].part == LUMOS_PART_HEAD;
+  }
+  if (!embeds || !heads) {
+    return embeds || heads;
+  }
+  const struct lumos_sizes *sizes = &reshaping->sizes;
+  double one = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, 1);
+  double two = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, 2);
+  return fabs(stretch - two) < fabs(stretch - one) ? 2 : 1;
+}
+
+static void find_parameters(struct reshaping *reshaping) {
+  const struct lumos_job *job = reshaping->job;
+  const struct lumos_model_description *model = &job->models.items[0];
+  const struct lumos_sizes *sizes = &reshaping->sizes;
+  double layers = model->layers > 0 ? (double)model->layers / (model->sizes.pp > 0 ? model->sizes.pp : 1) : 1;
+  int64_t *stretches = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *stretches);
+  find_stretches(job, stretches);
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    double embeddings = count_embeddings(reshaping, r, layers, (double)stretches[r] * (double)sizes->shards);
+    double was = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, embeddings);
+    double now = lumos_parameters(sizes->now, sizes->ffn_matrices, layers, embeddings);
+    reshaping->parameters[r] = was > 0 ? now / was : 1;
+  }
+  free(stretches);
+}
+
+static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
+  return sizes->was[size] == LUMOS_ABSENT ? 1 : (double)sizes->now[size] / (double)sizes->was[size];
+}
+
+/* ---- Shapes ---- */
+
+/* Distinct shapes are changed once. */
+struct cache {
+  struct lumos_numbering named, typed, ranked;
+  LUMOS_VECTOR(lumos_string_id) changed;
+  LUMOS_VECTOR(uint8_t) strange;
+};
+
+static void change_span(struct reshaping *reshaping, const struct lumos_dimensions *dimensions, uint32_t class,
+                        struct cache *cache, uint32_t number) {
+  struct lumos_job *job = reshaping->job;
+  struct lumos_span *span = &job->spans.items[number];
+  uint32_t named = lumos_number_of(&cache->named, lumos_key_pair(span->name, span->shapes));
+  uint32_t typed = lumos_number_of(&cache->typed, lumos_key_pair(named, span->dtypes));
+  uint32_t entry = lumos_number_of(&cache->ranked, lumos_key_pair(typed, class));
+  if (entry == cache->changed.count) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    bool known = lumos_dimensions_change(dimensions, lumos_string(job->strings, span->name),
+                                         lumos_string(job->strings, span->shapes),
+                                         lumos_string(job->strings, span->dtypes), &text);
+    lumos_vector_push(&cache->changed, lumos_intern_text(job->strings, text.bytes));
+    lumos_vector_push(&cache->strange, !known);
+    lumos_text_free(&text);
+  }
+  span->shapes = cache->changed.items[entry];
+  reshaping->strange[number] = cache->strange.items[entry];
+}
+
+/* Of ranks with as many parameters before and after; returns how many spans have shapes. */
+static size_t change_shapes(struct reshaping *reshaping) {
+  enum { LEAST = 16 }; /* times hidden: a stretch of parameters is longer than any dimension of an activation */
+  struct lumos_job *job = reshaping->job;
+  struct lumos_dimensions dimensions;
+  struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
+  struct cache cache = {0};
+  size_t count = 0;
+  lumos_dimensions_open(&dimensions, &reshaping->sizes);
+  dimensions.least = LEAST * reshaping->sizes.was[LUMOS_HIDDEN];
+  for (uint32_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    reshaping->shapes[s] = span->shapes;
+    if (span->shapes != LUMOS_NO_STRING) {
+      dimensions.parameters = reshaping->parameters[span->rank];
+      uint64_t key = (uint64_t)llround(dimensions.parameters * 1e6);
+      change_span(reshaping, &dimensions, lumos_number_of(&classes, key), &cache, s);
+      count++;
+    }
+  }
+  lumos_numbering_free(&classes);
+  lumos_numbering_free(&cache.named);
+  lumos_numbering_free(&cache.typed);
+  lumos_numbering_free(&cache.ranked);
+  lumos_vector_free(&cache.changed);
+  lumos_vector_free(&cache.strange);
+  return count;
+}
+
+/* ---- What tasks move ---- */
+
+/* Elements of all tensors. */
+static double elements_of(const char *shapes) {
+  double sum = 0;
+  for (const char *at = strpbrk(shapes, "0123456789"); at != NULL; at = strpbrk(at, "0123456789")) {
+    double product = 1;
+    for (; *at != ']' && *at != '\0' && *at != '['; at += strspn(at, ", ")) {
+      char *behind = NULL;
+      product *= (double)strtoll(at, &behind, 10);
+      if (behind == at) {
+        return 0;
+      }
+      at = behind;
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+static double over(double now, double was) { return was > 0 && now > 0 ? now / was : 1; }
+
+/* By the shapes of the op around it. */
+static double factor_of_span(const struct reshaping *reshaping, const struct lumos_task *task, uint32_t number) {
+  const struct lumos_job *job = reshaping->job;
+  const struct lumos_span *span = &job->spans.items[number];
+  const char *was = lumos_string(job->strings, reshaping->shapes[number]);
+  const char *now = lumos_string(job->strings, span->shapes);
+  if (!lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
+    const char *op = lumos_string(job->strings, span->name), *dtypes = lumos_string(job->strings, span->dtypes);
+    struct lumos_traffic before = lumos_bytes_moved((enum lumos_task_kind)task->kind, op, was, dtypes);
+    struct lumos_traffic after = lumos_bytes_moved((enum lumos_task_kind)task->kind, op, now, dtypes);
+    if (before.read + before.written > 0) {
+      return over(after.read + after.written, before.read + before.written);
+    }
+  }
+  return over(elements_of(now), elements_of(was));
+}
+
+/* Without shapes. */
+static double factor_without(const struct reshaping *reshaping, const struct lumos_task *task) {
+  enum { FEW = 4096 }; /* bytes: counts and flags do not grow */
+  const struct lumos_detail *detail = lumos_detail_of(reshaping->job, task);
+  int64_t bytes = lumos_is_communication(task->kind) ? detail->comm.bytes : detail->bytes;
+  if (bytes != LUMOS_ABSENT && bytes <= FEW) {
+    return 1;
+  }
+  bool optimizer = task->kind == LUMOS_OPTIMIZER || task->part == LUMOS_PART_OPTIMIZER ||
+                   task->phase == LUMOS_OPTIMIZER_PHASE || task->phase == LUMOS_OTHER_PHASE;
+  return optimizer ? reshaping->parameters[lumos_rank_of(reshaping->job, task)] : reshaping->activations;
+}
+
+static void find_factors(struct reshaping *reshaping) {
+  const struct lumos_job *job = reshaping->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    reshaping->factors[t] = 1;
+    if (!lumos_on_stream(job, task)) {
+      continue;
+    }
+    uint32_t span = lumos_shaped_op(job, task);
+    bool known = span != LUMOS_NONE && reshaping->strange[span] == 0;
+    reshaping->factors[t] =
+        span != LUMOS_NONE ? factor_of_span(reshaping, task, span) : factor_without(reshaping, task);
+    reshaping->all += task->dur;
+    reshaping->unknown += known || task->kind == LUMOS_OPTIMIZER ? 0 : task->dur;
+  }
+}
+
+/* ---- Products and attention ---- */
+
+static void find_products(const struct reshaping *reshaping, struct shape *shapes) {
+  struct lumos_kernel_costs costs;
+  lumos_kernel_costs_find(reshaping->job, &costs);
+  for (size_t i = 0; i < costs.list.count; i++) {
+    const struct lumos_kernel_cost *cost = &costs.list.items[i];
+    if (!cost->helper && cost->flops != LUMOS_ABSENT) {
+      shapes[cost->task] = (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches};
+    }
+  }
+  lumos_vector_free(&costs.list);
+}
+
+/* ---- Times ---- */
+
+static void change_kernels(struct reshaping *reshaping, const struct lumos_kernels *kernels) {
+  struct lumos_job *job = reshaping->job;
+  struct lumos_duration *durations = lumos_allocate(job->tasks.count * sizeof *durations + 1);
+  struct shape *are = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *are);
+  find_products(reshaping, are);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    durations[t] = (struct lumos_duration){.source = LUMOS_NO_DURATION};
+    const struct shape *was = &reshaping->were[t], *now = &are[t];
+    double flops = over(now->flops, was->flops), bytes = reshaping->factors[t];
+    bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
+    if (changes && lumos_on_stream(job, task) && !lumos_is_communication(task->kind)) {
+      const struct lumos_resized resized = {flops, bytes, now->rows, now->inner, now->columns, now->batches};
+      durations[t] = lumos_kernel_resized(kernels, t, &resized);
+    }
+  }
+  lumos_estimate_kernels(job, durations, "sizes", "in another shape", "leaving out the trace's own shapes in turn");
+  free(durations);
+  free(are);
+}
+
+static int64_t times(int64_t bytes, double factor) {
+  double result = (double)bytes * factor;
+  return bytes == LUMOS_ABSENT || result > (double)(INT64_C(1) << 52) ? bytes : llround(result);
+}
+
+/* Bytes as records have them. */
+static void change_bytes(struct reshaping *reshaping) {
+  struct lumos_job *job = reshaping->job;
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    struct lumos_collective *collective = &job->collectives.items[c];
+    collective->bytes = times(collective->bytes, reshaping->factors[job->members.items[collective->member_first]]);
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    uint32_t source = lumos_on_stream(job, task) ? (uint32_t)t : LUMOS_NONE;
+    if (source != LUMOS_NONE && task->detail != LUMOS_NONE) {
+      struct lumos_detail *detail = &job->details.items[task->detail];
+      detail->bytes = times(detail->bytes, reshaping->factors[source]);
+      detail->comm.bytes = times(detail->comm.bytes, reshaping->factors[source]);
+    }
+  }
+}
+
+static int64_t change_communication(struct reshaping *reshaping, const struct lumos_hardware *hardware) {
+  struct lumos_nodes nodes = lumos_nodes_of(reshaping->job, NULL);
+  struct lumos_transfers *transfers = lumos_transfers_fit(reshaping->job, hardware, &nodes);
+  int64_t kept = lumos_estimate_communication(reshaping->job, transfers, &nodes, NULL, NULL, reshaping->factors,
+                                              "sizes.communication", "communication of other sizes");
+  lumos_transfers_free(transfers);
+  return kept;
+}
+
+/* ---- What is told ---- */
+
+static void note_unknown(const struct reshaping *reshaping) {
+  enum { TELLING = 100 }; /* one in so many */
+  if (reshaping->all > 0 && reshaping->unknown > reshaping->all / TELLING) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text,
+                      "%.1f %% of GPU time is work whose shapes are not known, or not understood: it goes with the "
+                      "activations, or the parameters where it is the optimizer's",
+                      100 * (double)reshaping->unknown / (double)reshaping->all);
+    lumos_text_char(&text, '\0');
+    lumos_job_note(reshaping->job, "transform.unknown_shapes", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+                   "record with record_shapes=True");
+    lumos_text_free(&text);
+  }
+}
+
+/* A line of the history for each size that was given. */
+static void record(struct lumos_job *job, const char *argument) {
+  for (const char *at = argument; *at != '\0';) {
+    const char *equals = strchr(at, '='), *end = strchrnul(at, ',');
+    struct lumos_text verb = LUMOS_TEXT_BUFFER, value = LUMOS_TEXT_BUFFER;
+    lumos_text_add(&verb, at, (size_t)(equals - at));
+    lumos_text_char(&verb, '\0');
+    lumos_text_add(&value, equals + 1, (size_t)(end - equals) - 1);
+    lumos_text_char(&value, '\0');
+    lumos_edit_record(job, verb.bytes, value.bytes);
+    lumos_text_free(&verb);
+    lumos_text_free(&value);
+    at = *end == ',' ? end + 1 : end;
+  }
+}
+
+static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
+  struct lumos_job *job = reshaping->job;
+  struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware); /* of the shapes as they were */
+  find_products(reshaping, reshaping->were);
+  find_parameters(reshaping);
+  reshaping->activations = ratio(&reshaping->sizes, LUMOS_SEQUENCE) * ratio(&reshaping->sizes, LUMOS_MICRO_BATCH) *
+                           ratio(&reshaping->sizes, LUMOS_HIDDEN);
+  bool shaped = change_shapes(reshaping) > 0;
+  if (shaped) {
+    lumos_sizes_keep(job, &reshaping->sizes);
+    find_factors(reshaping);
+    int64_t kept = change_communication(reshaping, hardware);
+    change_kernels(reshaping, kernels);
+    change_bytes(reshaping);
+    lumos_note_kept_communication(job, kept);
+    note_unknown(reshaping);
+  } else {
+    (void)lumos_fail(error, "no shapes were recorded, so what another size of the model changes is not known; record "
+                            "with record_shapes=True");
+  }
+  lumos_kernels_free(kernels);
+  return shaped;
+}
+
+bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct lumos_error *error) {
+  struct reshaping reshaping = {.job = job};
+  if (!lumos_edit_begin(job, error) || !lumos_sizes_read(job, argument, &reshaping.sizes, error)) {
+    return false;
+  }
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
+  if (hardware == NULL) {
+    return false;
+  }
+  reshaping.shapes = lumos_allocate(job->spans.count * sizeof *reshaping.shapes + 1);
+  reshaping.strange = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  reshaping.parameters = lumos_allocate(job->ranks.count * sizeof *reshaping.parameters + 1);
+  reshaping.factors = lumos_allocate(job->tasks.count * sizeof *reshaping.factors + 1);
+  reshaping.were = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *reshaping.were);
+  bool done = change(&reshaping, hardware, error);
+  free(reshaping.shapes);
+  free(reshaping.strange);
+  free(reshaping.parameters);
+  free(reshaping.factors);
+  free(reshaping.were);
+  lumos_hardware_free(hardware);
+  if (done) {
+    lumos_edit_commit(job);
+    record(job, argument);
+  }
+  return done;
+}

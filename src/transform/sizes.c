@@ -1,0 +1,163 @@
+#include "transform/sizes.h"
+
+#include "base/ascii.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST = 1 << 26 }; /* Chosen: more than any model's */
+
+/* By enum lumos_size: as the options name them, and where the model has them. */
+static const struct {
+  const char *name;
+  size_t offset;
+} members[LUMOS_SIZES] = {
+    {"hidden", offsetof(struct lumos_model_description, hidden)},
+    {"ffn", offsetof(struct lumos_model_description, ffn)},
+    {"heads", offsetof(struct lumos_model_description, heads)},
+    {"kv-heads", offsetof(struct lumos_model_description, kv_heads)},
+    {"head-dim", offsetof(struct lumos_model_description, head_dim)},
+    {"seq", offsetof(struct lumos_model_description, sequence)},
+    {"micro-batch", offsetof(struct lumos_model_description, micro_batch)},
+    {"vocab", offsetof(struct lumos_model_description, vocabulary)},
+};
+
+static int32_t *member_of(struct lumos_model_description *model, int size) {
+  return (int32_t *)(void *)((char *)model + members[size].offset);
+}
+
+static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
+  struct lumos_model_description model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty;
+  for (int i = 0; i < LUMOS_SIZES; i++) {
+    int32_t value = *member_of(&model, i);
+    sizes->was[i] = value == LUMOS_ABSENT_INT || value < 1 || value > LARGEST ? LUMOS_ABSENT : value;
+    sizes->now[i] = sizes->was[i];
+  }
+  sizes->shards = model.sizes.tp > 0 && model.sizes.tp <= LARGEST ? model.sizes.tp : 1;
+  sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
+}
+
+/* "hidden=4096" at *at, which moves behind it and a comma. */
+static bool read_one(const char **at, struct lumos_sizes *sizes, bool given[LUMOS_SIZES], struct lumos_error *error) {
+  const char *equals = strchr(*at, '=');
+  size_t length = equals == NULL ? 0 : (size_t)(equals - *at);
+  int size = 0;
+  while (size < LUMOS_SIZES &&
+         (strlen(members[size].name) != length || strncmp(members[size].name, *at, length) != 0)) {
+    size++;
+  }
+  if (equals == NULL || size == LUMOS_SIZES) {
+    return lumos_fail(error, "'%.60s' does not begin with a size of the model and '=', such as hidden=4096", *at);
+  }
+  char *behind = NULL;
+  long number = lumos_is_digit(equals[1]) ? strtol(equals + 1, &behind, 10) : 0;
+  if (number < 1 || number > LARGEST || (*behind != '\0' && *behind != ',')) {
+    return lumos_fail(error, "option --%s: '%.60s' is not a whole number from 1 to %d", members[size].name, equals + 1,
+                      LARGEST);
+  }
+  if (sizes->was[size] == LUMOS_ABSENT) {
+    return lumos_fail(error,
+                      "option --%s: the recording does not show the size that it would replace; record with "
+                      "record_shapes=True, or describe the model with --model-file",
+                      members[size].name);
+  }
+  sizes->now[size] = number;
+  given[size] = true;
+  *at = *behind == ',' ? behind + 1 : behind;
+  return true;
+}
+
+static bool known(const int64_t *sizes, int a, int b) { return sizes[a] != LUMOS_ABSENT && sizes[b] != LUMOS_ABSENT; }
+
+/* Keep the ratio of a size to another that has changed; false: it is no whole number. */
+static bool follow(struct lumos_sizes *sizes, int size, int64_t was, int64_t now) {
+  if (sizes->was[size] == LUMOS_ABSENT || was == now) {
+    return true;
+  }
+  sizes->now[size] = sizes->was[size] * now / was;
+  return sizes->was[size] * now % was == 0 && sizes->now[size] > 0;
+}
+
+/* What attention is as wide as keeps its ratio to hidden: by more heads, or, where those are given, by larger ones. */
+static bool follow_width(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES]) {
+  if (!known(sizes->was, LUMOS_HEADS, LUMOS_HEAD_DIM) || (given[LUMOS_HEADS] && given[LUMOS_HEAD_DIM])) {
+    return true;
+  }
+  __int128 wanted = (__int128)sizes->was[LUMOS_HEADS] * sizes->was[LUMOS_HEAD_DIM] * sizes->now[LUMOS_HIDDEN];
+  int other = given[LUMOS_HEADS] ? LUMOS_HEAD_DIM : LUMOS_HEADS;
+  __int128 by = (__int128)sizes->was[LUMOS_HIDDEN] * sizes->now[given[LUMOS_HEADS] ? LUMOS_HEADS : LUMOS_HEAD_DIM];
+  sizes->now[other] = wanted / by > LARGEST ? LARGEST + INT64_C(1) : (int64_t)(wanted / by);
+  return wanted % by == 0 && sizes->now[other] > 0;
+}
+
+static bool fail_ratio(int size, const struct lumos_sizes *sizes, struct lumos_error *error) {
+  return lumos_fail(error,
+                    "--%s keeps its ratio to the others, and would be no whole number (hidden %lld, heads %lld); give "
+                    "--%s, too",
+                    members[size].name, (long long)sizes->now[LUMOS_HIDDEN], (long long)sizes->now[LUMOS_HEADS],
+                    members[size].name);
+}
+
+static bool derive(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES], struct lumos_error *error) {
+  int64_t *was = sizes->was, *now = sizes->now;
+  bool hidden = was[LUMOS_HIDDEN] != LUMOS_ABSENT;
+  if (hidden && !given[LUMOS_FFN] && !follow(sizes, LUMOS_FFN, was[LUMOS_HIDDEN], now[LUMOS_HIDDEN])) {
+    return fail_ratio(LUMOS_FFN, sizes, error);
+  }
+  bool widens = given[LUMOS_HIDDEN] || given[LUMOS_HEADS] || given[LUMOS_HEAD_DIM];
+  if (hidden && widens && !follow_width(sizes, given)) {
+    return fail_ratio(given[LUMOS_HEADS] ? LUMOS_HEAD_DIM : LUMOS_HEADS, sizes, error);
+  }
+  if (was[LUMOS_HEADS] != LUMOS_ABSENT && !given[LUMOS_KV_HEADS] &&
+      !follow(sizes, LUMOS_KV_HEADS, was[LUMOS_HEADS], now[LUMOS_HEADS])) {
+    return fail_ratio(LUMOS_KV_HEADS, sizes, error);
+  }
+  return true;
+}
+
+/* What tensor parallelism divides must go up in its ranks; one key-value head may be on several. */
+static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
+  static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY};
+  for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
+    int64_t value = sizes->now[divided[i]], rest = value == LUMOS_ABSENT ? 0 : value % sizes->shards;
+    if (rest != 0) {
+      return lumos_fail(error,
+                        "--%s=%lld cannot be divided by the %lld ranks of a tensor-parallel group; the nearest that "
+                        "can is %lld",
+                        members[divided[i]].name, (long long)value, (long long)sizes->shards,
+                        (long long)(value + (2 * rest < sizes->shards && value > rest ? -rest : sizes->shards - rest)));
+    }
+  }
+  const int64_t *now = sizes->now;
+  if (known(now, LUMOS_HEADS, LUMOS_KV_HEADS) && now[LUMOS_HEADS] % now[LUMOS_KV_HEADS] != 0) {
+    return lumos_fail(error, "%lld heads cannot share %lld key-value heads evenly; give another --heads or --kv-heads",
+                      (long long)now[LUMOS_HEADS], (long long)now[LUMOS_KV_HEADS]);
+  }
+  for (int i = 0; i < LUMOS_SIZES; i++) {
+    if (now[i] != LUMOS_ABSENT && now[i] > LARGEST) {
+      return lumos_fail(error, "--%s would be %lld, more than the %d that any model has", members[i].name,
+                        (long long)now[i], LARGEST);
+    }
+  }
+  return true;
+}
+
+bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
+                      struct lumos_error *error) {
+  bool given[LUMOS_SIZES] = {false};
+  read_model(job, sizes);
+  for (const char *at = argument; *at != '\0';) {
+    if (!read_one(&at, sizes, given, error)) {
+      return false;
+    }
+  }
+  return derive(sizes, given, error) && check(sizes, error);
+}
+
+void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes) {
+  for (int i = 0; i < LUMOS_SIZES && job->models.count > 0; i++) {
+    if (sizes->now[i] != LUMOS_ABSENT) {
+      *member_of(&job->models.items[0], i) = (int32_t)sizes->now[i];
+    }
+  }
+}

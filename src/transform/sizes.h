@@ -1,0 +1,35 @@
+/* Sizes of the model that shapes are made of, before and after a change. */
+#ifndef LUMOS_TRANSFORM_SIZES_H
+#define LUMOS_TRANSFORM_SIZES_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+enum lumos_size {
+  LUMOS_HIDDEN,
+  LUMOS_FFN,
+  LUMOS_HEADS,
+  LUMOS_KV_HEADS,
+  LUMOS_HEAD_DIM,
+  LUMOS_SEQUENCE,
+  LUMOS_MICRO_BATCH,
+  LUMOS_VOCABULARY,
+  LUMOS_SIZES
+};
+
+struct lumos_sizes {
+  int64_t was[LUMOS_SIZES], now[LUMOS_SIZES]; /* of the whole model; LUMOS_ABSENT: unknown */
+  int64_t shards;                             /* ranks of a tensor-parallel group, at least 1 */
+  int64_t ffn_matrices;                       /* 2, or 3 with a gate */
+};
+
+/* What `argument`, such as "hidden=4096,heads=32", makes of the job's model. What is not named follows: ffn, and heads
+ * times head_dim, keep their ratio to hidden; kv_heads theirs to heads. False: a name or number is wrong, the recorded size
+ * is not known, or the sizes do not divide as they must. */
+bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
+                      struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Write them into the job's model. */
+void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes);
+
+#endif
