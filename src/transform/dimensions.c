@@ -10,7 +10,7 @@
 /* ---- Terms ---- */
 
 /* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads; D
- * one head's features; X batch x heads; 1 one. */
+ * one head's features; X batch x heads; 1 one; in templates alone n: any number, which stays. */
 static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
@@ -98,16 +98,18 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
 /* ---- Templates ---- */
 
 /* By the number of dimensions, the likeliest first; of whole numbers, which are tokens and places, others. */
-static const char *const forms[][20] = {
+/* clang-format off */
+static const char *const forms[][28] = {
     {NULL},
     {"F", "T", "S", "H", "X", "B", "D", "1", NULL},
-    {"FF", "TF", "FT", "BS", "SB", "SD", "TH", "T1", "1T", "F1",
-     "1F", "SS", "BF", "BH", "SH", "B1", "S1", "H1", "11", NULL},
-    {"SBF", "BSF", "SB1", "BS1", "XSD", "XDS", "XSS", "BHS", "THD", "TH1",
-     "HSD", "1TF", "S1D", "1SD", "BSS", "1SS", "S1F", "T1F", "111", NULL},
+    {"FF", "TF", "FT", "BS", "SB", "SD", "TH", "HT", "T1", "1T", "F1", "1F", "SS", "BF", "BH", "SH", "HS", "B1", "S1",
+     "H1", "11", "nF", NULL},
+    {"SBF", "BSF", "SB1", "BS1", "XSD", "XDS", "XSS", "BHS", "BSH", "THD", "TH1", "HSD", "1TF", "1TH", "S1D", "1SD", "BSS",
+     "1SS", "S1F", "T1F", "111", "nFF", NULL},
     {"BHSD", "SBHD", "BSHD", "S11D", "11SD", "1S1D", "BHSS", "B1SS", "11SS", "BHS1", "SBH1", "BSH1", "B11S", "SB1D",
      "BS1D", NULL},
 };
+/* clang-format on */
 static const char *const whole[][8] = {
     {NULL}, {"T", "S", "B", "F", "1", NULL}, {"BS", "SB", "T1", "1T", "SS", NULL}, {NULL}, {NULL}};
 
@@ -136,11 +138,11 @@ static bool take(const struct lumos_dimensions *dimensions, const char *form, co
     for (int k = 0; k < i; k++) {
       seen += form[k] == form[i] && from->of[k] == from->of[i];
     }
-    const struct lumos_term *term = find(dimensions, form[i], from->of[i], seen);
-    if (term == NULL) {
+    const struct lumos_term *term = form[i] == 'n' ? NULL : find(dimensions, form[i], from->of[i], seen);
+    if (term == NULL && form[i] != 'n') {
       return false;
     }
-    result.of[i] = term->now;
+    result.of[i] = term == NULL ? from->of[i] : term->now;
   }
   *to = result;
   return true;

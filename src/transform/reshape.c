@@ -27,11 +27,15 @@ struct shape {
   int64_t rows, inner, columns, batches;
 };
 
+/* What a task's change is known by. */
+enum basis { NOTHING, LIKE_KERNELS, SHAPES, STRANGE_SHAPES };
+
 struct reshaping {
   struct lumos_job *job;
   struct lumos_sizes sizes;
   lumos_string_id *shapes; /* by span: as they were */
   uint8_t *strange;        /* by span: some tensor is of no known form */
+  uint8_t *basis;          /* by task: enum basis */
   double *parameters;      /* by rank: how many times as many it has */
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
@@ -213,11 +217,10 @@ static void find_factors(struct reshaping *reshaping) {
       continue;
     }
     uint32_t span = lumos_shaped_op(job, task);
-    bool known = span != LUMOS_NONE && reshaping->strange[span] == 0;
+    bool strange = span != LUMOS_NONE && reshaping->strange[span] != 0;
+    reshaping->basis[t] = span == LUMOS_NONE ? NOTHING : strange ? STRANGE_SHAPES : SHAPES;
     reshaping->factors[t] =
         span != LUMOS_NONE ? factor_of_span(reshaping, task, span) : factor_without(reshaping, task);
-    reshaping->all += task->dur;
-    reshaping->unknown += known || task->kind == LUMOS_OPTIMIZER ? 0 : task->dur;
   }
 }
 
@@ -237,6 +240,51 @@ static void find_products(const struct reshaping *reshaping, struct shape *shape
 
 /* ---- Times ---- */
 
+static bool computes(const struct lumos_job *job, const struct lumos_task *task) {
+  return lumos_on_stream(job, task) && !lumos_is_communication(task->kind);
+}
+
+/* Kernels that were launched before the recording have no shapes: they take as many times as long as others of their name. */
+static void follow_like(struct reshaping *reshaping, struct lumos_duration *durations) {
+  struct like {
+    double was, now, common, own;
+  } *likes = lumos_allocate_zeroed(lumos_strings_count(reshaping->job->strings) + 1U, sizeof *likes);
+  const struct lumos_job *job = reshaping->job;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (computes(job, task) && reshaping->basis[t] == SHAPES) {
+      bool changes = durations[t].source != LUMOS_NO_DURATION;
+      struct like *like = &likes[task->name];
+      like->was += (double)task->dur;
+      like->now += changes ? durations[t].ns : (double)task->dur;
+      like->common = fmax(like->common, changes ? durations[t].common : 0);
+      like->own = fmax(like->own, changes ? durations[t].own : 0);
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    const struct like *like = &likes[task->name];
+    if (computes(job, task) && reshaping->basis[t] == NOTHING && like->was > 0) {
+      durations[t] =
+          (struct lumos_duration){(double)task->dur * like->now / like->was, like->common, like->own, LUMOS_OF_FAMILY};
+      reshaping->basis[t] = LIKE_KERNELS;
+    }
+  }
+  free(likes);
+}
+
+static void count_unknown(struct reshaping *reshaping) {
+  for (uint32_t t = 0; t < reshaping->job->tasks.count; t++) {
+    const struct lumos_task *task = &reshaping->job->tasks.items[t];
+    if (lumos_on_stream(reshaping->job, task)) {
+      bool known =
+          reshaping->basis[t] == SHAPES || reshaping->basis[t] == LIKE_KERNELS || task->kind == LUMOS_OPTIMIZER;
+      reshaping->all += task->dur;
+      reshaping->unknown += known ? 0 : task->dur;
+    }
+  }
+}
+
 static void change_kernels(struct reshaping *reshaping, const struct lumos_kernels *kernels) {
   struct lumos_job *job = reshaping->job;
   struct lumos_duration *durations = lumos_allocate(job->tasks.count * sizeof *durations + 1);
@@ -248,11 +296,13 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     const struct shape *was = &reshaping->were[t], *now = &are[t];
     double flops = over(now->flops, was->flops), bytes = reshaping->factors[t];
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
-    if (changes && lumos_on_stream(job, task) && !lumos_is_communication(task->kind)) {
+    if (changes && computes(job, task)) {
       const struct lumos_resized resized = {flops, bytes, now->rows, now->inner, now->columns, now->batches};
       durations[t] = lumos_kernel_resized(kernels, t, &resized);
     }
   }
+  follow_like(reshaping, durations);
+  count_unknown(reshaping);
   lumos_estimate_kernels(job, durations, "sizes", "in another shape", "leaving out the trace's own shapes in turn");
   free(durations);
   free(are);
@@ -358,12 +408,14 @@ bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct l
   }
   reshaping.shapes = lumos_allocate(job->spans.count * sizeof *reshaping.shapes + 1);
   reshaping.strange = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  reshaping.basis = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   reshaping.parameters = lumos_allocate(job->ranks.count * sizeof *reshaping.parameters + 1);
   reshaping.factors = lumos_allocate(job->tasks.count * sizeof *reshaping.factors + 1);
   reshaping.were = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *reshaping.were);
   bool done = change(&reshaping, hardware, error);
   free(reshaping.shapes);
   free(reshaping.strange);
+  free(reshaping.basis);
   free(reshaping.parameters);
   free(reshaping.factors);
   free(reshaping.were);

@@ -152,8 +152,9 @@ static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
 
 void report_row_add(struct report_row *sum, const struct report_row *row, int64_t weight) {
   sum->steps = report_sum(sum->steps, row->left_out ? 0 : report_product(row->steps, weight));
-  sum->measured = report_sum(sum->measured, report_product(row->measured, weight));
-  for (int timeline = 0; timeline < (row->left_out ? SIMULATED : TIMELINES); timeline++) {
+  sum->measured = report_sum(sum->measured, row->left_out_too ? 0 : report_product(row->measured, weight));
+  for (int timeline = row->left_out_too ? SIMULATED : MEASURED; timeline < (row->left_out ? SIMULATED : TIMELINES);
+       timeline++) {
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       int64_t *of = &sum->figures[timeline].of[figure];
       int64_t value = row->figures[timeline].of[figure];
@@ -184,8 +185,8 @@ static bool any_simulated(const struct report_rows *rows) {
 }
 
 /* Of a changed job: steps that it has no more are in no simulated sum, nor the first step of every rank that has
- * several, and of the job. */
-static void mark_left_out(struct report_rows *rows) {
+ * several, and of the job. An edited job has its measured steps, which are compared one by one. */
+static void mark_left_out(struct report_rows *rows, bool rebuilt) {
   bool any = any_simulated(rows);
   for (size_t first = 0, i = 0; first < rows->count; first = i) {
     struct report_row *earliest = NULL;
@@ -199,6 +200,7 @@ static void mark_left_out(struct report_rows *rows) {
     }
     if (simulated > 1) {
       earliest->left_out = true;
+      earliest->left_out_too = !rebuilt;
     }
   }
 }
@@ -283,8 +285,9 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
   if (facts->edited) {
-    mark_left_out(&facts->steps);
-    mark_left_out(&facts->job_steps);
+    bool rebuilt = facts->rebuild_error != LUMOS_ABSENT;
+    mark_left_out(&facts->steps, rebuilt);
+    mark_left_out(&facts->job_steps, rebuilt);
   }
   sum_ranks(facts);
   facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);

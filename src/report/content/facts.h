@@ -2,7 +2,8 @@
  *
  * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
  * Of a changed job the first simulated step, where there are others, is in no sum: it begins with what the unchanged job
- * had left to do. What was measured before the change is the mean of all measured steps, as on the unchanged job's page.
+ * had left to do. Nor is it in the sums of what was measured before an edit, which keeps the steps; a rebuilt job has others,
+ * so that there what was measured is the mean of all measured steps.
  */
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H
@@ -56,9 +57,10 @@ enum report_timeline { MEASURED, SIMULATED, TIMELINES };
 struct report_row {
   uint32_t rank; /* index */
   int32_t step;
-  int64_t steps;    /* that were added up */
-  int64_t measured; /* of the measured timeline, which may have other steps: a rebuilt job has new ones */
-  bool left_out;    /* the first step of a changed job, whose simulated figures are in no sum */
+  int64_t steps;     /* that were added up */
+  int64_t measured;  /* of the measured timeline, which may have other steps: a rebuilt job has new ones */
+  bool left_out;     /* the first step of a changed job, whose simulated figures are in no sum */
+  bool left_out_too; /* nor in measured ones */
   struct report_figures figures[TIMELINES];
 };
 LUMOS_VECTOR_TYPE(report_rows, struct report_row);

@@ -115,6 +115,15 @@ void report_put_step_range(const struct report_facts *facts, struct lumos_text *
   }
 }
 
+/* Is the first step in no mean, measured or simulated? Then the job's own page has another mean. */
+static bool leaves_measured_out(const struct report_facts *facts) {
+  bool any = false;
+  for (size_t i = 0; i < facts->job_steps.count; i++) {
+    any |= facts->job_steps.items[i].left_out_too;
+  }
+  return any;
+}
+
 static void fill_step_tile(const struct report_facts *facts, struct report_scope *scope) {
   enum report_timeline timeline = report_facts_spoken(facts);
   enum report_timeline other = timeline == MEASURED ? SIMULATED : MEASURED;
@@ -133,6 +142,7 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
     lumos_text_put(&evidence, evidence.length > 0 ? ". " : "");
     lumos_text_put(&evidence, timeline == MEASURED ? "Simulated " : "Measured before the change ");
     report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
+    lumos_text_put(&evidence, leaves_measured_out(facts) ? ", the same steps" : "");
   }
   const char *label = timeline == MEASURED ? "Step time, measured"
                       : facts->edited      ? "Step time, predicted"

@@ -43,7 +43,7 @@ static void put_figures(const struct lumos_job *job, const struct report_row *ro
     lumos_text_format(out, "\"rank\":%d,", job->ranks.items[row->rank].rank);
   }
   lumos_text_format(out, "\"step\":%d,\"timeline\":\"%s\"", row->step, report_timeline_name(timeline));
-  lumos_text_put(out, row->left_out && timeline == SIMULATED ? ",\"left_out\":true" : "");
+  lumos_text_put(out, (timeline == SIMULATED ? row->left_out : row->left_out_too) ? ",\"left_out\":true" : "");
   for (int i = 0; i < FIGURE_COUNT; i++) {
     int64_t value = row->figures[timeline].of[i];
     if (value != LUMOS_ABSENT) {
