@@ -125,7 +125,7 @@ static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
                         "--%s=%lld cannot be divided by the %lld ranks of a tensor-parallel group; the nearest that "
                         "can is %lld",
                         members[divided[i]].name, (long long)value, (long long)sizes->shards,
-                        (long long)(value + (2 * rest < sizes->shards && value > rest ? -rest : sizes->shards - rest)));
+                        (long long)(value + (2 * rest <= sizes->shards && value > rest ? -rest : sizes->shards - rest)));
     }
   }
   const int64_t *now = sizes->now;

@@ -1,0 +1,144 @@
+/* Other sizes of a model: which follow, and what becomes of the shapes of ops. */
+#include "transform/dimensions.h"
+#include "transform/sizes.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+/* hidden 1024, 8 heads of 128, ffn 4096, sequence 2048, micro-batch 1, vocabulary 32000; tensor parallel 2. */
+static struct lumos_job *model_job(void) {
+  struct lumos_job *job = lumos_job_new();
+  struct lumos_model_description model = lumos_model_description_empty;
+  model.hidden = 1024;
+  model.ffn = 4096;
+  model.ffn_matrices = 2;
+  model.heads = model.kv_heads = 8;
+  model.head_dim = 128;
+  model.sequence = 2048;
+  model.micro_batch = 1;
+  model.vocabulary = 32000;
+  model.sizes.tp = 2;
+  lumos_vector_push(&job->models, model);
+  return job;
+}
+
+static void sizes_follow(void **state) {
+  (void)state;
+  static const struct {
+    const char *asked;
+    int64_t sizes[LUMOS_SIZES]; /* hidden, ffn, heads, kv_heads, head_dim, sequence, micro_batch, vocabulary */
+  } cases[] = {
+      {"hidden=2048", {2048, 8192, 16, 16, 128, 2048, 1, 32000}},
+      {"hidden=2048,ffn=4096", {2048, 4096, 16, 16, 128, 2048, 1, 32000}},
+      {"heads=16", {1024, 4096, 16, 16, 64, 2048, 1, 32000}},
+      {"head-dim=64", {1024, 4096, 16, 16, 64, 2048, 1, 32000}},
+      {"heads=16,head-dim=128", {1024, 4096, 16, 16, 128, 2048, 1, 32000}},
+      {"hidden=2048,heads=32", {2048, 8192, 32, 32, 64, 2048, 1, 32000}},
+      {"kv-heads=2", {1024, 4096, 8, 2, 128, 2048, 1, 32000}},
+      {"seq=512,micro-batch=4,vocab=50000", {1024, 4096, 8, 8, 128, 512, 4, 50000}},
+  };
+  struct lumos_job *job = model_job();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_sizes sizes;
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_true(lumos_sizes_read(job, cases[i].asked, &sizes, &error));
+    for (int size = 0; size < LUMOS_SIZES; size++) {
+      assert_int_equal(sizes.now[size], cases[i].sizes[size]);
+    }
+  }
+  lumos_job_free(job);
+}
+
+static void impossible_sizes_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *asked, *says;
+  } cases[] = {
+      {"hidden=1000", "give --heads, too"}, /* 7.8 heads */
+      {"vocab=32001", "the nearest that can is 32000"},
+      {"heads=7,head-dim=128", "cannot be divided by the 2 ranks"},
+      {"kv-heads=3", "8 heads cannot share 3"},
+      {"hidden=0", "not a whole number"},
+      {"hidden=12x", "not a whole number"},
+      {"hidden=99999999999999999999", "not a whole number"},
+      {"depth=3", "does not begin with a size of the model"},
+      {"hidden", "does not begin with a size of the model"},
+      {"ffn=67108864,hidden=2048,heads=67108864", "would be"}, /* heads of 1 / 32 feature */
+  };
+  struct lumos_job *job = model_job();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_sizes sizes;
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_false(lumos_sizes_read(job, cases[i].asked, &sizes, &error));
+    assert_non_null(strstr(error.text, cases[i].says));
+  }
+  job->models.items[0].hidden = LUMOS_ABSENT_INT;
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_false(lumos_sizes_read(job, "hidden=2048", &sizes, &error));
+  assert_non_null(strstr(error.text, "record_shapes=True"));
+  lumos_job_free(job);
+}
+
+static void expect(const struct lumos_dimensions *dimensions, const char *op, const char *shapes, const char *dtypes,
+                   const char *changed, bool known) {
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  bool found = lumos_dimensions_change(dimensions, op, shapes, dtypes, &out);
+  assert_string_equal(out.bytes, changed);
+  assert_int_equal(found, known);
+  lumos_text_free(&out);
+}
+
+/* hidden 1024 to 3072, so that on a shard ffn goes from 2048 to 6144, heads from 4 to 12, queries, keys and values of one product from
+ * 1536 to 4608; sequence 2048 to 512; the vocabulary stays. The sequence and a shard of ffn are as long. */
+static void a_dimension_is_what_its_place_says(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  assert_true(lumos_sizes_read(job, "hidden=3072,seq=512", &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::native_layer_norm", "[[2048, 1, 1024], [], [1024], [1024], []]", "[\"c10::BFloat16\"]",
+         "[[512, 1, 3072], [], [3072], [3072], []]", true);
+  /* forward and the gradients of input and weight */
+  expect(&dimensions, "aten::mm", "[[2048, 1024], [1024, 2048]]", "[]", "[[512, 3072], [3072, 6144]]", true);
+  expect(&dimensions, "aten::mm", "[[2048, 1536], [1536, 1024]]", "[]", "[[512, 4608], [4608, 3072]]", true);
+  expect(&dimensions, "aten::mm", "[[1536, 2048], [2048, 1024]]", "[]", "[[4608, 512], [512, 3072]]", true);
+  expect(&dimensions, "aten::linear", "[[2048, 1, 1024], [16000, 1024]]", "[]", "[[512, 1, 3072], [16000, 3072]]",
+         true);
+  expect(&dimensions, "flash_attn::_flash_attn_forward",
+         "[[1, 2048, 4, 128], [1, 2048, 4, 128], [1, 2048, 4, 128], []]", "[]",
+         "[[1, 512, 12, 128], [1, 512, 12, 128], [1, 512, 12, 128], []]", true);
+  expect(&dimensions, "aten::softmax", "[[1, 4, 2048, 2048], [], []]", "[]", "[[1, 12, 512, 512], [], []]", true);
+  expect(&dimensions, "aten::cat", "[[[2048, 1, 512], [2048, 1, 512]], []]", "[]",
+         "[[[512, 1, 1536], [512, 1, 1536]], []]", true);
+  expect(&dimensions, "aten::embedding", "[[16000, 1024], [1, 2048]]", "[\"float\", \"long int\"]",
+         "[[16000, 3072], [1, 512]]", true);
+  /* whole numbers are tokens, others features */
+  expect(&dimensions, "aten::add", "[[2048], [2048]]", "[\"long int\", \"float\"]", "[[512], [6144]]", true);
+  expect(&dimensions, "aten::zero_", "[[2097152]]", "[\"float\"]", "[[18874368]]", true); /* a weight, flat */
+  expect(&dimensions, "aten::mul", "[[2], [1], []]", "[]", "[[2], [1], []]", true);
+  expect(&dimensions, "aten::mul", "[[777], [2048, 1, 1024]]", "[]", "[[777], [512, 1, 3072]]", false);
+  expect(&dimensions, "aten::mul", "[[1, 2, 3, 4, 5]]", "[]", "[[1, 2, 3, 4, 5]]", false);
+  expect(&dimensions, "aten::mul", "[[, ]]5 [[[[9", "[]", "[[, ]]5 [[[[9", false);
+  dimensions.least = 1000000;
+  dimensions.parameters = 9;
+  expect(&dimensions, "aten::mul_", "[[1000001], []]", "[\"float\"]", "[[9000009], []]", true);
+  lumos_job_free(job);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sizes_follow),
+      cmocka_unit_test(impossible_sizes_are_refused),
+      cmocka_unit_test(a_dimension_is_what_its_place_says),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
