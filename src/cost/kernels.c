@@ -402,11 +402,13 @@ static struct lumos_duration calibrated(const struct lumos_kernels *kernels, uin
 }
 
 /* Without a model: the time above the floor goes with what it multiplies or moves. */
-static struct lumos_duration scaled(const struct lumos_kernels *kernels, uint32_t task, double factor, double floor) {
+static struct lumos_duration scaled(const struct lumos_kernels *kernels, uint32_t task, double factor, double floor,
+                                    bool assumed) {
   const struct lumos_task *of = &kernels->job->tasks.items[task];
-  struct lumos_duration found = kernels->calibrations[of->kind].errors[LUMOS_OF_CONSTANTS];
+  enum lumos_duration_source source = assumed ? LUMOS_OF_CONSTANTS : LUMOS_OF_FAMILY;
+  struct lumos_duration found = kernels->calibrations[of->kind].errors[source];
   found.ns = floor + ((double)of->dur - floor) * factor;
-  found.source = LUMOS_OF_CONSTANTS;
+  found.source = source;
   return found;
 }
 
@@ -417,7 +419,8 @@ struct lumos_duration lumos_kernel_resized(const struct lumos_kernels *kernels, 
   const struct work *work = kernels->work_of[task] == 0 ? NULL : &kernels->works.items[kernels->work_of[task] - 1];
   bool multiplies = work != NULL && work->class != MOVING;
   if (work == NULL || !work->shaped || device_of(kernels, task) == NULL) {
-    return scaled(kernels, task, multiplies ? now->flops : now->bytes, floor_under(kernels, work, of->dur));
+    return scaled(kernels, task, multiplies ? now->flops : now->bytes, floor_under(kernels, work, of->dur),
+                  now->assumed);
   }
   struct work after = *work;
   after.shape = resized(&work->shape, now);

@@ -23,11 +23,13 @@ struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint3
                                       const struct lumos_device *to);
 /* The same work in another shape. */
 struct lumos_resized {
-  double flops, bytes;                   /* times as many as were recorded */
+  double flops, bytes;                   /* times as many as were recorded, */
+  bool assumed;                          /* which nothing shows */
   int64_t rows, inner, columns, batches; /* of a product or attention (lumos_op_cost); rows 0: not known */
 };
 /* What a task on a stream that does not communicate takes in another shape on its own GPU: its time by the ratio of what the
- * calibrated models say of both; of a kernel whose shape is not known, its time above the floor by `bytes`. O(shapes). */
+ * calibrated models say of both; of a kernel whose shape is not known, its time above the floor by `bytes`, as surely
+ * as one shape of a kernel shows another, or, if they are assumed, as constants do. O(shapes). */
 struct lumos_duration lumos_kernel_resized(const struct lumos_kernels *kernels, uint32_t task,
                                            const struct lumos_resized *now);
 

@@ -16,6 +16,7 @@
 #include "rebuild/unison.h"
 #include "sim/engine.h"
 #include "transform/edit.h"
+#include "transform/reshape.h"
 #include <lumos/sim.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +78,8 @@ static void keep_notes(struct lumos_job *built, const struct lumos_job *job, con
 
 static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
-         asked->schedule == 0 && asked->chunks == 0 && asked->split_count == 0 && asked->bucket_mb == 0 &&
-         asked->overlap_gradients == 0 && asked->distributed_optimizer == 0;
+         asked->shards == 0 && asked->schedule == 0 && asked->chunks == 0 && asked->split_count == 0 &&
+         asked->bucket_mb == 0 && asked->overlap_gradients == 0 && asked->distributed_optimizer == 0;
 }
 
 static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
@@ -380,6 +381,9 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   if (lumos_job_measured(job)) {
     lumos_measure(job);
   } else if (!simulate_starts(job, error)) {
+    return false;
+  }
+  if (asked->shards > 0 && !lumos_reshape_shards(job, asked->shards, error)) {
     return false;
   }
   struct lumos_job *built = build(job, asked, error);

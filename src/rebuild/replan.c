@@ -296,6 +296,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->micro_batches = chosen(to->micro_batches, recorded->pipeline.micro_batches);
   to->stages = chosen(to->stages, recorded->pipeline.stages);
   to->replicas = chosen(to->replicas, recorded->replicas);
+  to->shards = chosen(to->shards, chosen(replan->plan->model.sizes.tp, 1));
   if (!settle_schedule(replan, error)) {
     return false;
   }
@@ -303,7 +304,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   struct lumos_model_description *model = &replan->plan->model;
   model->layers = to->layers;
   model->micro_batches = to->micro_batches;
-  model->sizes.tp = model->sizes.tp > 0 ? model->sizes.tp : 1;
+  model->sizes.tp = to->shards;
   model->sizes.pp = to->stages;
   model->sizes.dp = to->replicas;
   replan->plan->pipeline =

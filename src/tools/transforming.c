@@ -37,12 +37,16 @@ static bool rebuild(struct lumos_job *job, const struct lumos_option_list *chang
 static bool resize(struct lumos_job *job, const struct lumos_option_list *changes, size_t *i,
                    struct lumos_error *error) {
   struct lumos_text sizes = LUMOS_TEXT_BUFFER;
+  bool good = true; /* a comma is what numbers are joined by */
   for (; *i < changes->count && transform_of(&changes->items[*i])->apply == lumos_transform_sizes; (*i)++) {
     lumos_text_format(&sizes, "%s%s=%s", sizes.length == 0 ? "" : ",", changes->items[*i].option,
                       changes->items[*i].argument);
+    good = good && (strchr(changes->items[*i].argument, ',') == NULL ||
+                    lumos_fail(error, "option --%s: '%.60s' is not a whole number", changes->items[*i].option,
+                               changes->items[*i].argument));
   }
   lumos_text_char(&sizes, '\0');
-  bool good = lumos_transform_sizes(job, sizes.bytes, error);
+  good = good && lumos_transform_sizes(job, sizes.bytes, error);
   lumos_text_free(&sizes);
   return good;
 }

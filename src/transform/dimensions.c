@@ -15,9 +15,9 @@ static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
 
-/* The product of up to three sizes times `factor`, divided by `shards`; nothing where one is unknown or it does not divide. */
+/* The product of up to three sizes times `factor`, on a shard; nothing where one is unknown or it does not divide. */
 static void add(struct lumos_dimensions *dimensions, char letter, const struct lumos_sizes *sizes, const int *of,
-                int64_t factor, int64_t shards) {
+                int64_t factor, struct lumos_term shards) {
   int number = number_of(letter);
   __int128 was = factor, now = factor;
   for (; *of >= 0; of++) {
@@ -27,16 +27,17 @@ static void add(struct lumos_dimensions *dimensions, char letter, const struct l
     was *= sizes->was[*of];
     now *= sizes->now[*of];
   }
-  bool fits = was % shards == 0 && now % shards == 0 && was / shards <= INT32_MAX && now / shards <= INT64_MAX;
+  bool fits =
+      was % shards.was == 0 && now % shards.now == 0 && was / shards.was <= INT32_MAX && now / shards.now <= INT64_MAX;
   if (fits && dimensions->counts[number] < LUMOS_MOST_TERMS) {
     dimensions->terms[number][dimensions->counts[number]++] =
-        (struct lumos_term){(int64_t)(was / shards), (int64_t)(now / shards)};
+        (struct lumos_term){(int64_t)(was / shards.was), (int64_t)(now / shards.now)};
   }
 }
 
 /* Queries, keys and values of one product: heads + 2 kv_heads, each of head_dim. */
 static void add_queries_keys_values(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes,
-                                    int64_t shards) {
+                                    struct lumos_term shards) {
   const int64_t *was = sizes->was, *now = sizes->now;
   if (was[LUMOS_HEADS] == LUMOS_ABSENT || was[LUMOS_KV_HEADS] == LUMOS_ABSENT || was[LUMOS_HEAD_DIM] == LUMOS_ABSENT) {
     return;
@@ -44,8 +45,9 @@ static void add_queries_keys_values(struct lumos_dimensions *dimensions, const s
   int number = number_of('F');
   struct lumos_term term = {(was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM],
                             (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM]};
-  if (term.was % shards == 0 && term.now % shards == 0 && dimensions->counts[number] < LUMOS_MOST_TERMS) {
-    dimensions->terms[number][dimensions->counts[number]++] = (struct lumos_term){term.was / shards, term.now / shards};
+  if (term.was % shards.was == 0 && term.now % shards.now == 0 && dimensions->counts[number] < LUMOS_MOST_TERMS) {
+    dimensions->terms[number][dimensions->counts[number]++] =
+        (struct lumos_term){term.was / shards.was, term.now / shards.now};
   }
 }
 
@@ -62,7 +64,8 @@ double lumos_parameters(const int64_t sizes[LUMOS_SIZES], int64_t ffn_matrices, 
 #define SIZES(...) \
   (const int[]) { __VA_ARGS__, -1 }
 
-static void add_features(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes, int64_t shards) {
+static void add_features(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes,
+                         struct lumos_term shards) {
   add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 1, shards);
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEADS, LUMOS_HEAD_DIM), 1, shards);
   add_queries_keys_values(dimensions, sizes, shards);
@@ -72,27 +75,27 @@ static void add_features(struct lumos_dimensions *dimensions, const struct lumos
 }
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
-  int64_t shards = sizes->shards;
+  const struct lumos_term one = {1, 1}, shards = {sizes->shards_were, sizes->shards};
   *dimensions = (struct lumos_dimensions){.least = INT64_MAX, .parameters = 1};
-  add(dimensions, 'F', sizes, SIZES(LUMOS_HIDDEN), 1, 1);
-  for (int64_t of = shards;; of = 1) { /* what tensor parallelism divides, then what it leaves whole */
+  add(dimensions, 'F', sizes, SIZES(LUMOS_HIDDEN), 1, one);
+  for (struct lumos_term of = shards;; of = one) { /* what tensor parallelism divides, then what it leaves whole */
     add_features(dimensions, sizes, of);
     add(dimensions, 'H', sizes, SIZES(LUMOS_HEADS), 1, of);
     add(dimensions, 'H', sizes, SIZES(LUMOS_KV_HEADS), 1, of);
     add(dimensions, 'X', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_HEADS), 1, of);
     add(dimensions, 'X', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_KV_HEADS), 1, of);
-    if (of == 1) {
+    if (of.was == 1) {
       break;
     }
   }
-  add(dimensions, 'F', sizes, SIZES(LUMOS_HEAD_DIM), 1, 1);
-  add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, 1);
+  add(dimensions, 'F', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
+  add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, one);
   add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, shards); /* with sequence parallelism */
-  add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, 1);
+  add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, one);
   add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
-  add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, 1);
-  add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, 1);
-  add(dimensions, '1', sizes, SIZES(-1), 1, 1);
+  add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, one);
+  add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
+  add(dimensions, '1', sizes, SIZES(-1), 1, one);
 }
 
 /* ---- Templates ---- */
@@ -113,11 +116,11 @@ static const char *const forms[][28] = {
 static const char *const whole[][8] = {
     {NULL}, {"T", "S", "B", "F", "1", NULL}, {"BS", "SB", "T1", "1T", "SS", NULL}, {NULL}, {NULL}};
 
-static const struct lumos_term *find(const struct lumos_dimensions *dimensions, char letter, int64_t size,
-                                     int skipped) {
+static const struct lumos_term *find_from(const struct lumos_dimensions *dimensions, char letter, int first,
+                                          int64_t size, int skipped) {
   int number = number_of(letter);
   const struct lumos_term *found = NULL;
-  for (int i = 0; i < dimensions->counts[number]; i++) {
+  for (int i = first; i < dimensions->counts[number]; i++) {
     const struct lumos_term *term = &dimensions->terms[number][i];
     if (term->was == size) {
       found = term;
@@ -129,16 +132,22 @@ static const struct lumos_term *find(const struct lumos_dimensions *dimensions, 
   return found;
 }
 
+static const struct lumos_term *find(const struct lumos_dimensions *dimensions, char letter, int64_t size,
+                                     int skipped) {
+  return find_from(dimensions, letter, 0, size, skipped);
+}
+
 /* Two sides of a weight that are equal are different sizes where there are two such: as many heads x head_dim as hidden. */
-static bool take(const struct lumos_dimensions *dimensions, const char *form, const struct program_dimensions *from,
-                 struct program_dimensions *to) {
+static bool take(const struct lumos_dimensions *dimensions, const char *form, int first_feature,
+                 const struct program_dimensions *from, struct program_dimensions *to) {
   struct program_dimensions result = *from;
   for (int i = 0; i < from->count; i++) {
     int seen = 0;
     for (int k = 0; k < i; k++) {
       seen += form[k] == form[i] && from->of[k] == from->of[i];
     }
-    const struct lumos_term *term = form[i] == 'n' ? NULL : find(dimensions, form[i], from->of[i], seen);
+    int first = form[i] == 'F' ? first_feature : 0;
+    const struct lumos_term *term = form[i] == 'n' ? NULL : find_from(dimensions, form[i], first, from->of[i], seen);
     if (term == NULL && form[i] != 'n') {
       return false;
     }
@@ -178,15 +187,15 @@ static bool is_small(const struct program_dimensions *tensor) {
   return product <= SMALL;
 }
 
-static bool change_tensor(const struct lumos_dimensions *dimensions, const char *form, bool numbers,
+static bool change_tensor(const struct lumos_dimensions *dimensions, const char *form, int first_feature, bool numbers,
                           const struct program_dimensions *from, struct program_dimensions *to) {
   *to = *from;
-  if (form != NULL && (int)strlen(form) == from->count && take(dimensions, form, from, to)) {
+  if (form != NULL && (int)strlen(form) == from->count && take(dimensions, form, first_feature, from, to)) {
     return true;
   }
   const char *const *likely = numbers ? whole[from->count] : forms[from->count];
   for (; *likely != NULL; likely++) {
-    if (take(dimensions, *likely, from, to)) {
+    if (take(dimensions, *likely, first_feature, from, to)) {
       return true;
     }
   }
@@ -195,27 +204,49 @@ static bool change_tensor(const struct lumos_dimensions *dimensions, const char 
 
 /* ---- Ops ---- */
 
-/* What the inputs of an op are, as far as the op says so; NULL: as they look. */
+/* What the op says of its inputs, which how they look does not. */
 struct inputs {
-  const char *forms[SHAPE_INPUTS];
+  const char *forms[SHAPE_INPUTS];      /* NULL: as they look */
+  struct program_dimensions product[2]; /* of a matrix product: what its sides become; count 0: as they look */
+  int sides[2];                         /* which inputs those are */
+  int first_feature;                    /* the first term that features may be */
 };
 
 static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t size) {
   return find(dimensions, letter, size, 0) != NULL;
 }
 
+/* Rows, inner and columns together: both sides have the same inner, and of two features of one size the second is another. */
 static void read_product(const struct lumos_dimensions *dimensions, const struct lumos_operation_rule *rule,
                          const struct program_dimensions *all, struct inputs *inputs) {
   const struct program_dimensions *a = &all[rule->first], *b = &all[rule->second];
-  if (a->count == 2 && b->count == 2) {
-    bool gradient = !is(dimensions, 'T', a->of[0]) && is(dimensions, 'T', a->of[1]) && is(dimensions, 'T', b->of[0]);
-    inputs->forms[rule->first] = gradient ? "FT" : "TF";
-    inputs->forms[rule->second] = gradient ? "TF" : "FF";
+  if (a->count != 2 || b->count != 2 || a->of[1] != b->of[0]) {
+    return;
+  }
+  const struct program_dimensions sides = {3, {a->of[0], a->of[1], b->of[1]}};
+  bool gradient = !is(dimensions, 'T', a->of[0]) && is(dimensions, 'T', a->of[1]); /* of a weight */
+  struct program_dimensions now;
+  if (take(dimensions, gradient ? "FTF" : "TFF", 0, &sides, &now)) {
+    inputs->sides[0] = rule->first;
+    inputs->sides[1] = rule->second;
+    inputs->product[0] = (struct program_dimensions){2, {now.of[0], now.of[1]}};
+    inputs->product[1] = (struct program_dimensions){2, {now.of[1], now.of[2]}};
   }
 }
 
+/* Activation functions are within the feed-forward block, whose shard may be as wide as the model. */
+static bool is_activation(const char *op) {
+  static const char *const names[] = {"gelu", "silu", "relu", "swiglu", "geglu"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcasestr(op, names[i]) != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static struct inputs read_inputs(const struct lumos_dimensions *dimensions, const char *op, const char *shapes) {
-  struct inputs inputs = {{NULL}};
+  struct inputs inputs = {.first_feature = is_activation(op)};
   const struct lumos_operation_rule *rule = lumos_operation_rule(op);
   struct program_dimensions all[SHAPE_INPUTS];
   if (rule == NULL) {
@@ -234,6 +265,16 @@ static struct inputs read_inputs(const struct lumos_dimensions *dimensions, cons
     }
   }
   return inputs;
+}
+
+/* Of a product, what its sides become; NULL: as they look. */
+static const struct program_dimensions *side_of(const struct inputs *inputs, int input) {
+  for (int i = 0; i < 2; i++) {
+    if (inputs->product[i].count > 0 && inputs->sides[i] == input) {
+      return &inputs->product[i];
+    }
+  }
+  return NULL;
 }
 
 /* ---- Texts ---- */
@@ -290,8 +331,10 @@ bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const ch
     if (opens && lumos_is_digit(*at)) {
       const char *form = input >= 0 && input < SHAPE_INPUTS && depth == 2 ? inputs.forms[input] : NULL;
       if (read_tensor(&at, &tensor)) {
-        known = change_tensor(dimensions, form, numbers, &tensor, &changed) && known;
-        put_tensor(&changed, out);
+        const struct program_dimensions *side = depth == 2 ? side_of(&inputs, input) : NULL;
+        known = (side != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
+                known;
+        put_tensor(side != NULL ? side : &changed, out);
       } else {
         known = false;
       }

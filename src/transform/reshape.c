@@ -5,12 +5,14 @@
  * moves as many times as many bytes as its tensors have elements. What shapes do not show goes by what it works on: the
  * parameters, if it is the optimizer's, else the activations.
  */
+#include "transform/reshape.h"
 #include "base/numbering.h"
 #include "base/text.h"
 #include "cost/kernel_cost.h"
 #include "cost/kernels.h"
 #include "cost/moved.h"
 #include "transform/dimensions.h"
+
 #include "transform/edit.h"
 #include "transform/estimates.h"
 #include "transform/network.h"
@@ -86,10 +88,10 @@ static void find_parameters(struct reshaping *reshaping) {
   int64_t *stretches = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *stretches);
   find_stretches(job, stretches);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
-    double embeddings = count_embeddings(reshaping, r, layers, (double)stretches[r] * (double)sizes->shards);
+    double embeddings = count_embeddings(reshaping, r, layers, (double)stretches[r] * (double)sizes->shards_were);
     double was = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, embeddings);
     double now = lumos_parameters(sizes->now, sizes->ffn_matrices, layers, embeddings);
-    reshaping->parameters[r] = was > 0 ? now / was : 1;
+    reshaping->parameters[r] = was > 0 ? now / was * (double)sizes->shards_were / (double)sizes->shards : 1;
   }
   free(stretches);
 }
@@ -195,6 +197,20 @@ static double factor_of_span(const struct reshaping *reshaping, const struct lum
   return over(elements_of(now), elements_of(was));
 }
 
+/* Every shard sends its part of what all then have. */
+static double gathered_by_shards(const struct reshaping *reshaping, const struct lumos_task *task) {
+  const struct lumos_job *job = reshaping->job;
+  const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+  bool gathers = comm->op != LUMOS_NO_STRING && strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0;
+  for (size_t g = 0; gathers && g < job->groups.count; g++) {
+    const struct lumos_group *group = &job->groups.items[g];
+    if (group->role == LUMOS_TENSOR && group->id == comm->group) {
+      return (double)reshaping->sizes.shards / (double)reshaping->sizes.shards_were;
+    }
+  }
+  return 1;
+}
+
 /* Without shapes. */
 static double factor_without(const struct reshaping *reshaping, const struct lumos_task *task) {
   enum { FEW = 4096 }; /* bytes: counts and flags do not grow */
@@ -221,6 +237,7 @@ static void find_factors(struct reshaping *reshaping) {
     reshaping->basis[t] = span == LUMOS_NONE ? NOTHING : strange ? STRANGE_SHAPES : SHAPES;
     reshaping->factors[t] =
         span != LUMOS_NONE ? factor_of_span(reshaping, task, span) : factor_without(reshaping, task);
+    reshaping->factors[t] *= gathered_by_shards(reshaping, task);
   }
 }
 
@@ -297,7 +314,8 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     double flops = over(now->flops, was->flops), bytes = reshaping->factors[t];
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
     if (changes && computes(job, task)) {
-      const struct lumos_resized resized = {flops, bytes, now->rows, now->inner, now->columns, now->batches};
+      bool assumed = reshaping->basis[t] == NOTHING && task->kind != LUMOS_OPTIMIZER;
+      const struct lumos_resized resized = {flops, bytes, assumed, now->rows, now->inner, now->columns, now->batches};
       durations[t] = lumos_kernel_resized(kernels, t, &resized);
     }
   }
@@ -397,11 +415,8 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
   return shaped;
 }
 
-bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct lumos_error *error) {
-  struct reshaping reshaping = {.job = job};
-  if (!lumos_edit_begin(job, error) || !lumos_sizes_read(job, argument, &reshaping.sizes, error)) {
-    return false;
-  }
+static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, struct lumos_error *error) {
+  struct reshaping reshaping = {.job = job, .sizes = *sizes};
   struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
   if (hardware == NULL) {
     return false;
@@ -422,7 +437,34 @@ bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct l
   lumos_hardware_free(hardware);
   if (done) {
     lumos_edit_commit(job);
+  }
+  return done;
+}
+
+bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct lumos_error *error) {
+  struct lumos_sizes sizes;
+  bool done =
+      lumos_edit_begin(job, error) && lumos_sizes_read(job, argument, &sizes, error) && reshape(job, &sizes, error);
+  if (done) {
     record(job, argument);
   }
   return done;
+}
+
+bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_error *error) {
+  struct lumos_sizes sizes;
+  if (!lumos_sizes_on_shards(job, shards, &sizes, error)) {
+    return false;
+  }
+  if (sizes.shards == sizes.shards_were) {
+    return true;
+  }
+  if (sizes.shards_were < 2 || shards < 2) {
+    return lumos_fail(
+        error,
+        "--tp goes from at least 2 tensor-parallel ranks to at least 2, for only such a job shows what its shards send "
+        "each other; this one has %lld",
+        (long long)sizes.shards_were);
+  }
+  return reshape(job, &sizes, error);
 }

@@ -33,7 +33,8 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
     sizes->was[i] = value == LUMOS_ABSENT_INT || value < 1 || value > LARGEST ? LUMOS_ABSENT : value;
     sizes->now[i] = sizes->was[i];
   }
-  sizes->shards = model.sizes.tp > 0 && model.sizes.tp <= LARGEST ? model.sizes.tp : 1;
+  sizes->shards_were = model.sizes.tp > 0 && model.sizes.tp <= LARGEST ? model.sizes.tp : 1;
+  sizes->shards = sizes->shards_were;
   sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
 }
 
@@ -55,6 +56,7 @@ static bool read_one(const char **at, struct lumos_sizes *sizes, bool given[LUMO
     return lumos_fail(error, "option --%s: '%.60s' is not a whole number from 1 to %d", members[size].name, equals + 1,
                       LARGEST);
   }
+  *at = *behind == ',' ? behind + 1 : behind;
   if (sizes->was[size] == LUMOS_ABSENT) {
     return lumos_fail(error,
                       "option --%s: the recording does not show the size that it would replace; record with "
@@ -63,7 +65,6 @@ static bool read_one(const char **at, struct lumos_sizes *sizes, bool given[LUMO
   }
   sizes->now[size] = number;
   given[size] = true;
-  *at = *behind == ',' ? behind + 1 : behind;
   return true;
 }
 
@@ -121,11 +122,12 @@ static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
   for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
     int64_t value = sizes->now[divided[i]], rest = value == LUMOS_ABSENT ? 0 : value % sizes->shards;
     if (rest != 0) {
-      return lumos_fail(error,
-                        "--%s=%lld cannot be divided by the %lld ranks of a tensor-parallel group; the nearest that "
-                        "can is %lld",
-                        members[divided[i]].name, (long long)value, (long long)sizes->shards,
-                        (long long)(value + (2 * rest <= sizes->shards && value > rest ? -rest : sizes->shards - rest)));
+      return lumos_fail(
+          error,
+          "--%s=%lld cannot be divided by the %lld ranks of a tensor-parallel group; the nearest that "
+          "can is %lld",
+          members[divided[i]].name, (long long)value, (long long)sizes->shards,
+          (long long)(value + (2 * rest <= sizes->shards && value > rest ? -rest : sizes->shards - rest)));
     }
   }
   const int64_t *now = sizes->now;
@@ -152,6 +154,41 @@ bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct 
     }
   }
   return derive(sizes, given, error) && check(sizes, error);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct lumos_sizes *sizes,
+                           struct lumos_error *error) {
+  static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY};
+  int64_t all = 0; /* what divides all of them divides this */
+  read_model(job, sizes);
+  for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
+    int64_t size = sizes->was[divided[i]];
+    all = size == LUMOS_ABSENT ? all : common_divisor(size, all);
+  }
+  sizes->shards = shards;
+  if (all == 0 || all % shards == 0) {
+    return true;
+  }
+  int64_t below = shards, above = shards;
+  while (all % below != 0) {
+    below--;
+  }
+  while (above < all && all % above != 0) {
+    above++;
+  }
+  return lumos_fail(
+      error,
+      "--tp %d does not divide the model's feed-forward block, heads and vocabulary; the nearest that does is %lld",
+      shards, (long long)(above <= all && above - shards < shards - below ? above : below));
 }
 
 void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes) {

@@ -19,7 +19,7 @@ enum lumos_size {
 
 struct lumos_sizes {
   int64_t was[LUMOS_SIZES], now[LUMOS_SIZES]; /* of the whole model; LUMOS_ABSENT: unknown */
-  int64_t shards;                             /* ranks of a tensor-parallel group, at least 1 */
+  int64_t shards_were, shards;                /* ranks of a tensor-parallel group, at least 1 */
   int64_t ffn_matrices;                       /* 2, or 3 with a gate */
 };
 
@@ -28,6 +28,10 @@ struct lumos_sizes {
  * is not known, or the sizes do not divide as they must. */
 bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The job's own sizes on so many ranks of a tensor-parallel group. False: something does not divide. */
+bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct lumos_sizes *sizes,
+                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Write them into the job's model. */
 void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A model of other sizes against what would truly have happened: a job of the emulated cluster is recorded, changed with lumos-transform --hidden
+# A model of other sizes, or on other tensor-parallel ranks, against what would truly have happened: a job of the emulated cluster is recorded, changed with lumos-transform --hidden
 # and the like, and the simulated step held against a run of the job with that model and the same chances.
 #
 #   tests/cli/sizes.sh [--table] [--without MECHANISMS] [JOB...]
@@ -28,6 +28,8 @@ changes=(
   'other|--vocab 102400'
   'sequence|--seq 4096'
   'other|--ffn 4096'
+  'tensor|--tp 4'
+  'tensor|--tp 2'
   'hidden|--hidden 1024'
 )
 
@@ -38,6 +40,7 @@ bars=(
   'batch|2.5 8|0|'
   'other|2.5 8|0|'
   'drawn|2.5 8|0|'
+  'tensor|2.5 8|0|'
 )
 all='all|2.5 8|0|'
 
@@ -60,7 +63,9 @@ cases() {
   lumos-parse unchanged/rank*.json 2>message | lumos-graph -o graph 2>>message || fail "$job: $(head -c 300 message)"
   for change in "${list[@]}"; do
     group=${change%%|*} change=${change#*|}
-    due 11 || continue
+    # Only a job with tensor parallelism shows what its shards send each other.
+    [[ $change != '--tp '* ]] || [[ "$2" = *--tp* && "$2" != *"$change"* ]] || continue
+    due 12 || continue
     rm -rf changed
     # shellcheck disable=SC2086
     emulated-cluster "${options[@]}" $change --ranks none changed || fail "$job, $change: the emulated cluster fails"

@@ -1,0 +1,13 @@
+/* Shapes, and what follows from them, for a rebuild. */
+#ifndef LUMOS_TRANSFORM_RESHAPE_H
+#define LUMOS_TRANSFORM_RESHAPE_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+
+/* Let every rank do the work of one of `shards` ranks of a tensor-parallel group; how many there are stays to be rebuilt. Nothing
+ * where there are as many. False: the job has no tensor parallelism, so that it does not show what its shards tell each other; sizes
+ * do not divide; or no shapes are known. */
+bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif
