@@ -111,6 +111,11 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST
  * these ids (model_error.c), for the ranges of what is then predicted. O((tasks + deps) log tasks). */
 #define LUMOS_ERROR_REPLAY "replay"
 #define LUMOS_ERROR_STEPS "steps"
+/* What kernels lose beside communication, as the recording shows it, and how unsure that is where a change moves it. */
+#define LUMOS_ERROR_BESIDE "beside"
+#define LUMOS_ERROR_CONTENDED "contended"
+/* Of a job with more replicas than were recorded: the slowest of them. */
+#define LUMOS_ERROR_REPLICAS "replicas"
 /* Of a captured job: how much of what overlaps may not any more, noted by the change. */
 #define LUMOS_ERROR_GRAPHS "graphs"
 void lumos_note_model_errors(struct lumos_job *job);

@@ -21,6 +21,7 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
                           const uint8_t *communication);
 
 /* Of a task on a stream that computes. */
+enum lumos_contended lumos_contended_of(const struct lumos_task *task);
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task);
 
 /* By task, of those that compute: how long it runs beside this communication on its rank. `runs`: start and duration by task, on

@@ -3,6 +3,7 @@
 #include "cost/transfers.h"
 #include "rebuild/axes.h"
 #include "rebuild/label.h"
+#include "rebuild/library.h"
 #include "rebuild/schedule.h"
 #include <lumos/hardware.h>
 #include <math.h>
@@ -296,6 +297,14 @@ static bool check_counts(const struct members *members, struct lumos_error *erro
   return true;
 }
 
+/* Of what the library put in. */
+static double common_of(const struct lumos_job *job, const struct lumos_collective *collective) {
+  lumos_string_id library = lumos_intern_text(job->strings, REBUILD_LIBRARY_ERROR);
+  const struct lumos_common_error *error =
+      collective->common_error == library ? lumos_common_error_of(job, library) : NULL;
+  return error == NULL ? 0 : lumos_decimal_value(error->sigma);
+}
+
 /* What it takes among the ranks that it has now, and of the bytes that it has now. */
 static void resize(struct rebuild_joining *joining, const struct lumos_collective *like,
                    const struct rebuild_numbers *ranks, int32_t scale, struct lumos_builder *builder) {
@@ -310,12 +319,19 @@ static void resize(struct rebuild_joining *joining, const struct lumos_collectiv
   struct lumos_duration transfer = lumos_transfer_changed(joining->transfers, like->transfer, &was, &now, NULL, NULL);
   double unknown = scale != 0 && was.bytes == LUMOS_ABSENT ? (double)scale / LUMOS_WHOLE_SHARE : 1;
   lumos_build_transfer(builder, llround(transfer.ns * unknown));
-  if (transfer.common > 0) {
-    double sigma = fmin(transfer.common, 1);
+  double put_in = common_of(joining->from, like), own = transfer.own;
+  if (put_in > 0) {
+    own = hypot(own, (double)like->transfer_error / fmax((double)like->transfer, 1));
+  }
+  if (transfer.common > 0 || put_in > 0) {
+    bool library = put_in > transfer.common;
+    double sigma = fmin(library ? put_in : transfer.common, 1);
     lumos_string_id common = lumos_build_common_error(
-        builder, "rebuild.communication", "communication among other ranks, or of other sizes",
-        (int32_t)lround(sigma * LUMOS_WHOLE_SHARE), "leaving out shapes of the trace's own transfers in turn");
-    lumos_build_transfer_error(builder, llround(fmin(transfer.own, 1) * transfer.ns), common);
+        builder, library ? REBUILD_LIBRARY_ERROR : "rebuild.communication",
+        library ? REBUILD_LIBRARY_NAME : "communication among other ranks, or of other sizes",
+        (int32_t)lround(sigma * LUMOS_WHOLE_SHARE),
+        library ? REBUILD_LIBRARY_SOURCE : "leaving out shapes of the trace's own transfers in turn");
+    lumos_build_transfer_error(builder, llround(fmin(own, 1) * transfer.ns), common);
   }
 }
 

@@ -91,11 +91,14 @@ void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job
   costs->event_lag = mean_of(&samples.event_lag, EVENT_LAG);
 }
 
-int64_t rebuild_transfer_time(const struct lumos_transfers *transfers, const struct lumos_transfer_shape *shape) {
+void rebuild_library_time(struct rebuild_operation *operation, const struct lumos_transfers *transfers,
+                          const struct lumos_transfer_shape *shape) {
   struct lumos_duration duration = lumos_transfer_duration(transfers, shape);
   bool pair = lumos_transfer_form_of(shape->op) == LUMOS_PAIRING;
   double longer = duration.source == LUMOS_OF_CONSTANTS && !pair ? OPTIMISM / 1000.0 : 1;
-  return llround(duration.ns * longer);
+  operation->dur = llround(duration.ns * longer);
+  operation->common = fmin(duration.common, 1);
+  operation->own = fmin(duration.own, 1);
 }
 
 /* ---- programs ---- */
@@ -254,6 +257,12 @@ void rebuild_library_join(struct lumos_job *job, const struct rebuild_operation 
   collective.bytes = operation->bytes;
   collective.transfer = operation->dur;
   collective.dur_source = LUMOS_MODELLED;
+  if (operation->common > 0) {
+    collective.common_error =
+        lumos_job_common_error(job, REBUILD_LIBRARY_ERROR, REBUILD_LIBRARY_NAME,
+                               (int32_t)lround(operation->common * LUMOS_WHOLE_SHARE), REBUILD_LIBRARY_SOURCE);
+    collective.transfer_error = llround(operation->own * (double)operation->dur);
+  }
   collective.member_first = (uint32_t)job->members.count;
   collective.member_count = count;
   for (uint32_t m = 0; m < count; m++) {

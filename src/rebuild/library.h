@@ -18,11 +18,6 @@ struct rebuild_costs {
 };
 void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job);
 
-/* What communication takes by what is known of like transfers; ns. */
-struct lumos_transfers;
-struct lumos_transfer_shape;
-int64_t rebuild_transfer_time(const struct lumos_transfers *transfers, const struct lumos_transfer_shape *shape);
-
 struct rebuild_writer {
   struct rebuild_weave *weave;
   const struct rebuild_costs *costs;
@@ -37,7 +32,18 @@ struct rebuild_operation {
   uint8_t kind;          /* LUMOS_COLLECTIVE, LUMOS_P2P; others are no communication */
   lumos_string_id group; /* of communication */
   int64_t bytes, dur;
+  double common, own; /* of communication: errors of dur (cost/duration.h) */
 };
+
+/* Communication takes what is known of like transfers. */
+struct lumos_transfers;
+struct lumos_transfer_shape;
+void rebuild_library_time(struct rebuild_operation *operation, const struct lumos_transfers *transfers,
+                          const struct lumos_transfer_shape *shape);
+/* The error that all of it has in common. */
+#define REBUILD_LIBRARY_ERROR "rebuild.library"
+#define REBUILD_LIBRARY_NAME "communication that was put in"
+#define REBUILD_LIBRARY_SOURCE "like transfers of the trace; where there are none, NCCL's model and data sheets"
 
 /* Launch it behind what the compute stream has been given so far, whose last task is `computed` (LUMOS_NONE: not known).
  * Returns the task on the stream; *done: the call that records its end. */

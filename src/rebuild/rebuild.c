@@ -5,6 +5,7 @@
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
 #include "rebuild/fold.h"
+#include "rebuild/gradients.h"
 #include "rebuild/kept.h"
 #include "rebuild/learn.h"
 #include "rebuild/legal.h"
@@ -15,9 +16,11 @@
 #include "rebuild/supply.h"
 #include "rebuild/unison.h"
 #include "sim/engine.h"
+#include "transform/contend.h"
 #include "transform/edit.h"
 #include "transform/reshape.h"
 #include <lumos/sim.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +106,9 @@ static bool find_deviation(const struct rebuild_templates *templates, struct lum
 static struct lumos_job *build_folded(const struct rebuild_templates *templates, struct rebuild_plan *plan,
                                       struct lumos_error *error) {
   struct lumos_job *built = rebuild_emit(templates, plan, error);
-  bool slowed = false, done = built != NULL && rebuild_await_slowest(plan, built, &slowed, error);
+  const struct lumos_job *job = templates->blocks->job;
+  int32_t recorded = job->models.count == 0 ? 1 : job->models.items[0].sizes.dp;
+  bool slowed = false, done = built != NULL && rebuild_await_slowest(plan, built, recorded, &slowed, error);
   if (done && !slowed) {
     return built;
   }
@@ -122,6 +127,11 @@ static struct lumos_job *build_asked(const struct rebuild_templates *templates, 
   bool planned = rebuild_replan(&plan, templates, asked, error) && rebuild_check_plan(&plan, templates, error) &&
                  rebuild_check_unison(&plan, templates, error);
   struct lumos_job *built = planned ? build_folded(templates, &plan, error) : NULL;
+  if (built != NULL && plan.unsure > 0) {
+    (void)lumos_job_common_error(built, LUMOS_ERROR_REPLICAS, "GPUs of replicas that were not recorded",
+                                 (int32_t)lround(fmin(plan.unsure, 1) * LUMOS_WHOLE_SHARE),
+                                 "how far recorded replicas differ; of one, what others measured");
+  }
   rebuild_plan_free(&plan);
   return built;
 }
@@ -366,6 +376,15 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   return done ? both.built : NULL;
 }
 
+/* Kernels are copies of recorded ones, and took as long as these beside the communication that was there. */
+static void contend(struct lumos_job *built, const struct lumos_job *job) {
+  struct lumos_contend contend;
+  uint32_t *likes = rebuild_find_likes(built, job);
+  lumos_contend_begin(&contend, job);
+  lumos_contend_end(&contend, built, likes);
+  free(likes);
+}
+
 static void record(struct lumos_job *job, const struct lumos_rebuild *asked) {
   struct lumos_text args = LUMOS_TEXT_BUFFER;
   rebuild_tell(asked, &args);
@@ -390,6 +409,7 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   if (built == NULL) {
     return false;
   }
+  contend(built, job);
   struct lumos_job was = *job;
   *job = *built;
   job->watcher = was.watcher;

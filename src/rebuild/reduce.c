@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cost/hardware.h"
 #include "cost/transfers.h"
-#include "rebuild/beside.h"
 #include "rebuild/buckets.h"
 #include "rebuild/gradients.h"
 #include "rebuild/label.h"
@@ -117,11 +116,9 @@ static struct rebuild_operation collective_of(const struct reducing *reducing, u
                                               const char *kernel, int64_t bytes) {
   const struct channel *of = &reducing->channels.items[channel];
   const struct lumos_transfer_shape shape = {op, bytes, of->size, of->nodes};
-  return (struct rebuild_operation){.op = op,
-                                    .kernel = kernel,
-                                    .kind = LUMOS_COLLECTIVE,
-                                    .bytes = bytes,
-                                    .dur = rebuild_transfer_time(reducing->transfers, &shape)};
+  struct rebuild_operation operation = {.op = op, .kernel = kernel, .kind = LUMOS_COLLECTIVE, .bytes = bytes};
+  rebuild_library_time(&operation, reducing->transfers, &shape);
+  return operation;
 }
 
 static uint32_t start(struct reducing *reducing, struct rebuild_writer *writer, uint32_t rank, enum channel_of of,
@@ -609,28 +606,6 @@ static bool weave(struct reducing *reducing, struct lumos_error *error) {
   return rebuild_weave_end(&reducing->weave, done ? error : &unused) && done;
 }
 
-/* Of how communication slows kernels down, what there is in the recording shows, whatever it is for. */
-static bool slow_down(const struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
-  struct lumos_contention contention;
-  uint8_t *recorded = lumos_allocate_zeroed(from->tasks.count + 1, 1);
-  for (size_t t = 0; t < from->tasks.count; t++) {
-    const struct lumos_task *task = &from->tasks.items[t];
-    recorded[t] = lumos_on_stream(from, task) && task->kind == LUMOS_COLLECTIVE;
-  }
-  lumos_contention_fit(&contention, from, recorded);
-  free(recorded);
-  const struct lumos_job *job = reducing->job;
-  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count, 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_lane *lane = &job->lanes.items[job->tasks.items[t].lane];
-    communication[t] =
-        lane->kind == LUMOS_STREAM && strtol(lumos_string(job->strings, lane->native), NULL, 10) == reducing->stream;
-  }
-  bool done = rebuild_slow_down(reducing->job, communication, &contention, error);
-  free(communication);
-  return done;
-}
-
 /* Buckets are filled as the recorded ones were, up to the size that is asked for. */
 static void find_filling(struct reducing *reducing, const struct lumos_job *from) {
   const struct reduction *reduction = &reducing->reduction;
@@ -677,7 +652,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
     return false;
   }
   tell(reducing);
-  return !reducing->reduction.replicas || !reducing->reduction.overlaps || slow_down(reducing, from, error);
+  return true;
 }
 
 bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const struct lumos_rebuild *asked,

@@ -1,7 +1,6 @@
 #include "rebuild/strip.h"
 
 #include "job/remove.h"
-#include "rebuild/beside.h"
 #include "rebuild/gradients.h"
 #include "rebuild/roles.h"
 #include <stdlib.h>
@@ -98,7 +97,6 @@ static void find_divisions(const struct lumos_job *job, const uint8_t *reduction
 
 void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, bool divisions) {
   uint8_t *reductions = rebuild_find_reductions(from);
-  int64_t *losses = rebuild_find_losses(from, reductions);
   uint32_t *likes = rebuild_find_likes(built, from);
   uint8_t *found = lumos_copied(reductions, from->tasks.count, 1);
   uint8_t *gone = lumos_allocate_zeroed(built->tasks.count, 1);
@@ -107,15 +105,11 @@ void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, bool d
   }
   for (uint32_t t = 0; t < built->tasks.count; t++) {
     gone[t] = likes[t] != LUMOS_NONE && found[likes[t]];
-    if (likes[t] != LUMOS_NONE && losses[likes[t]] > 0) {
-      rebuild_change_length(built, t, -losses[likes[t]]);
-    }
   }
   lumos_job_take_along(built, gone);
   lumos_job_remove(built, gone);
   free(gone);
   free(found);
   free(likes);
-  free(losses);
   free(reductions);
 }

@@ -74,8 +74,9 @@ struct supply {
 };
 
 /* Within a node; where it comes to span two, emission finds that. */
-static int64_t time_of(const struct supply *supply, int64_t bytes) {
-  return rebuild_transfer_time(supply->transfers, &(struct lumos_transfer_shape){"send_recv", bytes, 2, 1});
+static void find_time(const struct supply *supply, struct rebuild_operation *operation) {
+  const struct lumos_transfer_shape shape = {"send_recv", operation->bytes, 2, 1};
+  rebuild_library_time(operation, supply->transfers, &shape);
 }
 
 static struct lumos_peer peer_of(const struct supply *supply, unsigned transfers, bool next) {
@@ -106,7 +107,7 @@ static void add_example(struct supply *supply, struct rebuild_writer *writer, un
                                         .kind = LUMOS_P2P,
                                         .group = supply->group,
                                         .bytes = supply->bytes * __builtin_popcount(more)};
-  operation.dur = time_of(supply, operation.bytes);
+  find_time(supply, &operation);
   uint32_t done;
   uint32_t task = rebuild_library_start(writer, &operation, computed, &done);
   rebuild_library_wait(writer, done);
@@ -177,12 +178,14 @@ static void add_group(struct supply *supply, uint32_t rank) {
 
 static void tell(const struct supply *supply) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct rebuild_operation one = {.bytes = supply->bytes};
+  find_time(supply, &one);
   lumos_text_format(
       &text,
       "the recorded job has one pipeline stage, so its sends and receives are assumed. They are batched as in "
       "Megatron-LM, with %.1f MB per micro-batch. Each takes %.1f us within a node by NCCL's own model, and the CPU "
       "time of PyTorch's calls on an H100 server, scaled to this CPU (x %.2f)",
-      (double)supply->bytes / 1e6, (double)time_of(supply, supply->bytes) / 1000, (double)supply->costs.pace / 1e6);
+      (double)supply->bytes / 1e6, (double)one.dur / 1000, (double)supply->costs.pace / 1e6);
   lumos_text_char(&text, '\0');
   lumos_job_note(supply->job, "transform.assumed_transfers", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
                  "Record a job of two stages to have them measured");

@@ -5,8 +5,10 @@
  *           one when no unexplained delay is carried over;
  *   steps   how far the means of two recordings of so many steps lie apart when nothing differs but chance: the standard
  *           deviation of the measured steps times the root of 2 by their number, and as much more as Student's
- *           distribution is wider than the normal one with so few. Of one step it is not known.
+ *           distribution is wider than the normal one with so few. Of one step it is not known;
+ *   beside  what kernels lose to communication beside them, as a share of the time that they run there (beside.h).
  */
+#include "sim/beside.h"
 #include "sim/metrics.h"
 
 #include <math.h>
@@ -83,6 +85,8 @@ void lumos_note_model_errors(struct lumos_job *job) {
     add(job, LUMOS_ERROR_REPLAY, "delays that the model does not explain", errors.replay,
         "replay of the recorded steps");
     add(job, LUMOS_ERROR_STEPS, "differences between steps", errors.steps, "measured steps");
+    add(job, LUMOS_ERROR_BESIDE, "kernels beside communication", lumos_beside_of(job).lost,
+        "kernels of one shape beside communication and alone");
     lumos_replay_free(&replay);
     lumos_engine_free(&engine);
   }

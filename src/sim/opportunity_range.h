@@ -2,12 +2,14 @@
 #ifndef LUMOS_SIM_OPPORTUNITY_RANGE_H
 #define LUMOS_SIM_OPPORTUNITY_RANGE_H
 
+#include "sim/beside.h"
 #include "sim/improvements.h"
 #include "sim/metrics.h"
 #include "sim/work.h"
 
 struct lumos_opportunity_range {
   struct lumos_model_errors errors;
+  struct lumos_beside beside;
   double step, compute, overlapped, communication, copy; /* of the job's mean step, ns */
   double *groups;                                        /* by string: the share that the group has of communication */
   double kinds[LUMOS_TASK_KINDS];                        /* the share that the kind has of kernels that compute */

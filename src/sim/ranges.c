@@ -17,8 +17,11 @@
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
  *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
  *                   share its SMs and memory, clocks follow the load. It grows with the part of the step that is spent
- *                   otherwise than it was measured: CHANGE_SHARE of that time, and BESIDE_SHARE of what the overlap of
- *                   compute and communication grows or shrinks by. CUDA graphs may end overlap, which makes steps
+ *                   otherwise than it was measured: CHANGE_SHARE of that time. What the overlap of compute and
+ *                   communication grows or shrinks by costs what the recording's own overlaps cost (beside.h): where
+ *                   kernels are predicted to take what they took, a step may be longer by that where more of them are
+ *                   beside communication, and shorter where less are; where it was added to them, or taken off
+ *                   (transform/contend.h), either by the error of that. CUDA graphs may end overlap, which makes steps
  *                   longer only.
  *
  * The time of kernels, and of a kind of them, has the errors of its tasks' durations, and those of steps.
@@ -41,9 +44,6 @@
  * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved; and a
  * thousandth that any change moves, three where tasks come from other places of the recording. */
 static const double CHANGE_SHARE = 0.015, CARRIED_SHARE = 2, LEAST_SHARE = 0.001, LEAST_REBUILT = 0.003;
-/* Kernels beside communication are published to take 13 to 38 % longer than alone (Echo, vTrain, Daydream). Lumos keeps
- * how long each took beside what it ran beside. */
-static const double BESIDE_SHARE = 0.35;
 enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 };
 
 /* ---- the job with durations of one common error longer, or shorter ---- */
@@ -458,11 +458,14 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
 
 /* ---- errors of the step as a whole ---- */
 
-struct lumos_change_errors lumos_change_errors(struct lumos_change change, double replay, bool rebuilt) {
+struct lumos_change_errors lumos_change_errors(struct lumos_change change, double replay, struct lumos_beside beside,
+                                               bool rebuilt) {
   double least = rebuilt ? LEAST_REBUILT : LEAST_SHARE;
+  double either = beside.error * fmax(change.come, change.gone);
   return (struct lumos_change_errors){.carried = fmin(CARRIED_SHARE * change.moved, 1) * replay,
                                       .moved = hypot(least, CHANGE_SHARE * change.moved),
-                                      .beside = BESIDE_SHARE * change.beside};
+                                      .longer = beside.kept ? beside.lost * change.come : either,
+                                      .shorter = beside.kept ? beside.lost / (1 + beside.lost) * change.gone : either};
 }
 
 /* Of a job without GPUs, which has no parts, 0. */
@@ -472,9 +475,9 @@ static double part_of(const struct ranges *ranges, const char *part, enum lumos_
 }
 
 /* NAN where nothing was measured. */
-static struct lumos_change find_change(const struct ranges *ranges) {
+static struct lumos_change find_change(const struct ranges *ranges, bool rebuilt) {
   static const char *const parts[] = {"exposed_compute", "overlapped", "exposed_communication", "exposed_copy", "idle"};
-  enum { OVERLAPPED = 1, PARTS = sizeof parts / sizeof *parts };
+  enum { PARTS = sizeof parts / sizeof *parts };
   double was[PARTS], is[PARTS], more = 0, less = 0;
   for (size_t i = 0; i < PARTS; i++) {
     was[i] = part_of(ranges, parts[i], LUMOS_METRIC_MEASURED);
@@ -483,9 +486,11 @@ static struct lumos_change find_change(const struct ranges *ranges) {
     less += fmax(was[i] - is[i], 0);
   }
   double step = ranges->step, measured = lumos_mean_step(ranges->job, "step_time", LUMOS_METRIC_MEASURED);
-  return isnan(measured) ? (struct lumos_change){NAN, NAN}
+  const int32_t first[] = {uncounted_step(ranges->job, LUMOS_METRIC_MEASURED), ranges->uncounted};
+  struct lumos_overlap overlap = lumos_overlap_changed(ranges->job, first, !rebuilt); /* its ranks are others */
+  return isnan(measured) ? (struct lumos_change){NAN, NAN, NAN}
                          : (struct lumos_change){fmax(fmax(more, less), fabs(step - measured)) / step,
-                                                 fabs(is[OVERLAPPED] - was[OVERLAPPED]) / step};
+                                                 overlap.come / step, overlap.gone / step};
 }
 
 static double share_of_error(const struct lumos_job *job, const char *id) {
@@ -504,6 +509,13 @@ static double rebuild_share(const struct lumos_job *job) {
   return -1;
 }
 
+static struct lumos_beside beside_of(const struct lumos_job *job) {
+  bool kept = lumos_common_error_of(job, lumos_intern_text(job->strings, LUMOS_ERROR_CONTENDED)) == NULL;
+  return (struct lumos_beside){.lost = share_of_error(job, LUMOS_ERROR_BESIDE),
+                               .error = share_of_error(job, LUMOS_ERROR_CONTENDED),
+                               .kept = kept};
+}
+
 static double overlapped_share(const struct ranges *ranges) {
   return part_of(ranges, "overlapped", LUMOS_METRIC_SIMULATED) / ranges->step;
 }
@@ -511,29 +523,29 @@ static double overlapped_share(const struct ranges *ranges) {
 /* The squares of all of them, as shares of the step. */
 static struct sides whole_squares(struct ranges *ranges) {
   const struct lumos_job *job = ranges->job;
-  double rebuilt = rebuild_share(job);
-  struct lumos_change_errors errors =
-      lumos_change_errors(find_change(ranges), share_of_error(job, LUMOS_ERROR_REPLAY), rebuilt >= 0);
+  double rebuilt = rebuild_share(job), steps = share_of_error(job, LUMOS_ERROR_STEPS);
+  double replicas = share_of_error(job, LUMOS_ERROR_REPLICAS);
+  struct lumos_change_errors errors = lumos_change_errors(
+      find_change(ranges, rebuilt >= 0), share_of_error(job, LUMOS_ERROR_REPLAY), beside_of(job), rebuilt >= 0);
   const struct {
     const char *name;
-    double share;
-    bool longer; /* only that */
+    double longer, shorter;
   } sources[] = {
-      {"delays that the model does not explain", errors.carried, false},
-      {"differences between steps", share_of_error(job, LUMOS_ERROR_STEPS), false},
-      {"rebuilding", fmax(rebuilt, 0), false},
-      {"what the change does to other tasks", errors.moved, false},
-      {"kernels beside communication", errors.beside, false},
+      {"delays that the model does not explain", errors.carried, errors.carried},
+      {"differences between steps", steps, steps},
+      {"rebuilding", fmax(rebuilt, 0), fmax(rebuilt, 0)},
+      {"what the change does to other tasks", errors.moved, errors.moved},
+      {"kernels beside communication", errors.longer, errors.shorter},
+      {"GPUs of replicas that were not recorded", replicas, replicas},
       {"communication that comes behind CUDA graphs",
-       share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges), true},
+       share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges), 0},
   };
   struct sides sum = {0, 0};
   for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-    double square = sources[i].share * sources[i].share;
-    ranges->known = ranges->known && isfinite(sources[i].share);
-    sum.up += square;
-    sum.down += sources[i].longer ? 0 : square;
-    tell_source(ranges, sources[i].name, sources[i].share);
+    ranges->known = ranges->known && isfinite(sources[i].longer) && isfinite(sources[i].shorter);
+    sum.up += sources[i].longer * sources[i].longer;
+    sum.down += sources[i].shorter * sources[i].shorter;
+    tell_source(ranges, sources[i].name, fmax(sources[i].longer, sources[i].shorter));
   }
   return sum;
 }

@@ -2,6 +2,7 @@
 #ifndef LUMOS_SIM_RANGES_H
 #define LUMOS_SIM_RANGES_H
 
+#include "sim/beside.h"
 #include "sim/metrics.h"
 
 /* Where the metrics of the simulated timeline stand in job->metrics. */
@@ -16,15 +17,17 @@ void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine
 
 /* How much of the step, as a share of it, is spent otherwise than it was measured. */
 struct lumos_change {
-  double moved;  /* time of all parts that grew, or of all that shrank */
-  double beside; /* how much more or less of compute and communication overlaps */
+  double moved;      /* time of all parts that grew, or of all that shrank */
+  double come, gone; /* by how much more and less of kernels runs beside communication (beside.h) */
 };
 /* What the change leaves unsure, as shares of the step, one standard deviation each: delays that are carried over, of
- * which the replay shows how much they are off; durations of tasks that are not named; kernels beside communication. */
+ * which the replay shows how much they are off; durations of tasks that are not named; kernels beside communication,
+ * which make the step longer or shorter. */
 struct lumos_change_errors {
-  double carried, moved, beside;
+  double carried, moved, longer, shorter;
 };
-struct lumos_change_errors lumos_change_errors(struct lumos_change change, double replay, bool rebuilt);
+struct lumos_change_errors lumos_change_errors(struct lumos_change change, double replay, struct lumos_beside beside,
+                                               bool rebuilt);
 
 /* So many standard deviations to each side hold 90 %. */
 #define LUMOS_WITHIN_90 1.645

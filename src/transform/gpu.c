@@ -6,11 +6,13 @@
 #include "base/text.h"
 #include "cost/kernels.h"
 #include "cost/roofline.h"
+#include "transform/contend.h"
 #include "transform/edit.h"
 #include "transform/estimates.h"
 #include "transform/network.h"
 
 #include <lumos/transform.h>
+#include <math.h>
 #include <string.h>
 
 struct edit {
@@ -77,6 +79,22 @@ static void name_devices(struct edit *edit) {
   }
 }
 
+/* Communication holds as many SMs on either GPU, and takes of the memory's bandwidth what its links move. Several GPUs are
+ * taken to be like the first. */
+static void contend_elsewhere(const struct edit *edit, struct lumos_contend *contend) {
+  const struct lumos_device *from = lumos_kernels_device(edit->kernels, 0), *to = edit->to;
+  if (from == NULL) {
+    return;
+  }
+  if (from->sms > 0 && to->sms > 0) {
+    contend->factors[LUMOS_CONTENDED_PRODUCTS] = from->sms / to->sms;
+  }
+  double links = lumos_links_of(to).within / lumos_links_of(from).within;
+  if (links > 0 && isfinite(links)) {
+    contend->factors[LUMOS_CONTENDED_OTHERS] = links * from->bandwidth / to->bandwidth;
+  }
+}
+
 static bool change(struct lumos_job *job, const struct lumos_hardware *hardware, const char *name,
                    struct lumos_error *error) {
   struct edit edit = {.job = job, .to = find(hardware, name, error)};
@@ -87,6 +105,9 @@ static bool change(struct lumos_job *job, const struct lumos_hardware *hardware,
   edit.kernels = kernels;
   bool known = check_devices(&edit, error);
   if (known) {
+    struct lumos_contend contend;
+    lumos_contend_begin(&contend, job);
+    contend_elsewhere(&edit, &contend);
     struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
     struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &nodes);
     change_kernels(&edit);
@@ -94,6 +115,7 @@ static bool change(struct lumos_job *job, const struct lumos_hardware *hardware,
                                                 "communication between other GPUs");
     lumos_transfers_free(transfers);
     lumos_note_kept_communication(job, kept);
+    lumos_contend_end(&contend, job, NULL);
     name_devices(&edit);
   }
   lumos_kernels_free(kernels);

@@ -35,7 +35,7 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
                                               "communication over another network");
   lumos_transfers_free(transfers);
   lumos_hardware_free(hardware);
-  lumos_contend_end(&contend, job);
+  lumos_contend_end(&contend, job, NULL);
   lumos_edit_commit(job);
   lumos_edit_record(job, "network", file);
   lumos_note_kept_communication(job, kept);

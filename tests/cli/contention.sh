@@ -32,6 +32,24 @@ echo '{"inter": {"bandwidth_gbps": 25}}' >slow.json
 rarely kernels 0.8,0.2 3 '--nic-bandwidth 50' '--nic-bandwidth 25' --network slow.json
 echo '{"inter": {"bandwidth_gbps": 50}}' >fast.json
 rarely kernels 0.8,0.2 4 '--nic-bandwidth 25' '--nic-bandwidth 50' --network fast.json
+# Another pipeline puts other kernels beside communication: the step, of which they are on the critical path.
+# step LIMIT RECORDED TRUE OPTION...: the step within LIMIT %.
+step() {
+  local steps='{ if (NR > 1) { sum += $2; n++ } } END { printf "%.0f\n", sum / n }'
+  rm -rf emulated changed
+  emulated-cluster --quiet --plain --steps 3 --layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16 $2 emulated || fail "$2: the emulated cluster fails"
+  emulated-cluster --quiet --plain --steps 3 --layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16 $3 --ranks none changed || fail "$3: the emulated cluster fails"
+  echo '{"node_size": 16}' >nodes.json
+  lumos-parse emulated/rank*.json 2>message | lumos-graph 2>message | lumos-transform "${@:4}" --network nodes.json 2>message | lumos-sim --opportunities off 2>message |
+    grep '^{"type":"metric","name":"step_time"' | awk "$field"'field("source") == "simulated" && !/"rank":/ { print field("step"), field("value") }' | sort -n | awk "$steps" >predicted
+  true_steps changed | sort -n | awk "$steps" >true
+  paste predicted true | awk -v what="${*:4}" -v limit="$1" '{ error = 100 * ($1 / $2 - 1)
+    printf "%-56s the step takes %.3f ms, predicted %.3f: %+.2f %%\n", what, $2 / 1e6, $1 / 1e6, error
+    exit !(error < limit && error > -limit) }' || fail "${*:4}: the step is more than $1 % off"
+  cases=$((cases + 1))
+}
+rarely step 2 '--schedule 1f1b' '--schedule zb-h1' --schedule zb-h1
+rarely step 2 '--schedule zb-h1' '--schedule 1f1b' --schedule 1f1b
 
 # A network that is what it was changes no kernel.
 echo '{}' >same.json

@@ -82,6 +82,7 @@ cases() {
 
 jobs=("${short[@]}")
 [ "${LUMOS_ALL:-no}" != yes ] || jobs+=("${long[@]}")
+[ "${LUMOS_ALL:-no}" = yes ] || of_few=yes
 judge 4 change 'changes of GPU and network' "$@"
 
 # Nothing changes where the network is as it was fitted, or the GPU the same.

@@ -1,8 +1,8 @@
 # Sourced by scripts that hold predictions against what then happens on the emulated cluster: how steps are read, and how the cases are judged.
 # The script says `jobs` (name | options), `bars` and `all` (group | mean, worst |error| in % | cases that may be worse than "nothing changes" |
 # what is missing), and `cases JOB OPTIONS`, which writes a line a case: group, job, change, step without it, true, predicted, low, high, in ns.
-# For ranges.sh: LUMOS_CASES=FILE keeps the cases and holds no bars, which are of LUMOS_SEED 7 alone.
-recording="--steps 3 --seed ${LUMOS_SEED:-7} --quiet --plain"
+# For ranges.sh: LUMOS_CASES=FILE keeps the cases and holds no bars, which are of LUMOS_SEED 7 and three steps (LUMOS_STEPS) alone.
+recording="--steps ${LUMOS_STEPS:-3} --seed ${LUMOS_SEED:-7} --quiet --plain"
 
 # due SHARE: whether a case is made unless LUMOS_ALL=yes makes them all: one in SHARE, each job with other changes than the one before, so that every job
 # and every change has some. A group's mean is then held against the bar of the worst, for it is of few.
@@ -21,11 +21,13 @@ steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf
 # chances, so the range is without what it has for those: differences between steps. SOURCES: "NAME=SHARE;...", one standard deviation of each
 # source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
 predicted_step() {
-  lumos-sim --opportunities off 2>message | tee sim |
+  lumos-sim --opportunities off 2>message | only metric | tee sim |
     sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p
       s/^\{"type":"metric","name":"(step_time|exposed_compute|overlapped|exposed_communication|exposed_copy|idle|pipeline_bubble)","value":([0-9]+),.*"scope":\{"step":([0-9]+)\},"source":"(measured|simulated)".*/part \4 \1 \3 \2/p
       s/^\{"type":"metric","name":"prediction_error","value":([0-9.]+),.*"name":"([^"]*)".*/source \1 \2/p' |
     awk '
+      # No time is below 0, so a range that ends there says nothing of that side: it is as wide as on the other.
+      function below(step, low, high) { return low > 0 ? step - low : high - step }
       function without(width) { width = width * width - (1.645 * chance * step) ^ 2; return width > 0 ? sqrt(width) : 0 }
       $1 == "source" { share = $2; sub(/^source [^ ]* /, ""); sources = sources $0 "=" share ";"; if ($0 == "differences between steps") chance = share; next }
       $1 == "part" { at = $2 "." $3; if (!(at in sum)) first[at] = $5; sum[at] += $5; count[at]++; next }
@@ -34,7 +36,7 @@ predicted_step() {
         if (--n < 1 || step <= 0) exit 1
         step /= n; low /= n; high /= n
         for (at in sum) if (count[at] > 1) sources = sources at "=" (sum[at] - first[at]) / (count[at] - 1) ";"
-        if (ranges == n) printf "%.1f|%.1f|%.1f|%s\n", step, step - without(step - low), step + without(high - step), sources; else printf "%.1f|||%s\n", step, sources
+        if (ranges == n) printf "%.1f|%.1f|%.1f|%s\n", step, step - without(below(step, low, high)), step + without(high - step), sources; else printf "%.1f|||%s\n", step, sources
       }' ||
     fail "the simulation fails: $(head -c 300 message)"
 }

@@ -228,7 +228,7 @@ static void overlaps_show_what_communication_costs_kernels(void **state) {
   expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].error, 0.5 / sqrt(3));
   assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 12);
   assert_int_equal(contention.losses[LUMOS_CONTENDED_OTHERS].evidence, 0); /* of these nothing is known */
-  expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.2);
+  expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.38);
   contention = fitted(contended_of(3, "gemm", "")); /* they may be of any size */
   assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 0);
   contention = fitted(contended(3, "norm"));

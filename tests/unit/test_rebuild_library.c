@@ -1,8 +1,7 @@
-/* Programs of the library woven into a job, and what kernels lose beside communication, worked out on paper; times in
+/* Programs of the library woven into a job, worked out on paper; times in
  * nanoseconds. A thread launches a product on s7 (0 to 10) and communication on s8 (10 to 20). */
 #include "job_text.h"
 
-#include "rebuild/beside.h"
 #include "rebuild/library.h"
 #include <stdlib.h>
 
@@ -21,45 +20,6 @@ static struct lumos_job *two_streams(void) {
                        "{'type':'lane','rank':0,'lane':'s8','kind':'stream','native':'8'}\n" LAUNCH(0, 0, 0)
                            LAUNCH(1, 1, 10) KERNEL(2, "s7", "gemm", 10, 120, 0)
                                KERNEL(3, "s8", "collective", 20, 50, 1));
-}
-
-static uint8_t *communication_of(const struct lumos_job *job) {
-  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count, 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    communication[t] = job->tasks.items[t].kind == LUMOS_COLLECTIVE;
-  }
-  return communication;
-}
-
-/* 50 it runs beside communication, and is a fifth slower: 50 / 6 more. */
-static void a_kernel_takes_longer_beside_communication(void **state) {
-  (void)state;
-  struct lumos_job *job = two_streams();
-  struct lumos_error error = {0};
-  uint8_t *communication = communication_of(job);
-  struct lumos_contention contention;
-  lumos_contention_fit(&contention, job, communication); /* one kernel shows nothing */
-  if (!rebuild_slow_down(job, communication, &contention, &error)) {
-    fail_msg("%s", error.text);
-  }
-  assert_int_equal(job->tasks.items[2].dur, 128);
-  assert_int_equal(lumos_detail_of(job, &job->tasks.items[2])->was, 120);
-  assert_int_equal(job->tasks.items[3].dur, 50);
-  free(communication);
-  lumos_job_free(job);
-}
-
-/* Of 50 in which it is a fifth slower 50 / 6 are the loss. */
-static void what_it_lost_is_found_in_a_recording(void **state) {
-  (void)state;
-  struct lumos_job *job = two_streams();
-  uint8_t *communication = communication_of(job);
-  int64_t *losses = rebuild_find_losses(job, communication);
-  assert_int_equal(losses[2], 8);
-  assert_int_equal(losses[3], 0);
-  free(losses);
-  free(communication);
-  lumos_job_free(job);
 }
 
 static const struct lumos_run *run_of(const struct lumos_job *job, const char *name, uint8_t kind) {
@@ -114,8 +74,6 @@ static void communication_is_launched_behind_what_it_needs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_kernel_takes_longer_beside_communication),
-      cmocka_unit_test(what_it_lost_is_found_in_a_recording),
       cmocka_unit_test(communication_is_launched_behind_what_it_needs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

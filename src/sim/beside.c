@@ -1,0 +1,96 @@
+#include "sim/beside.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+uint8_t *lumos_find_contender(const struct lumos_job *job, int with) {
+  static const enum lumos_task_kind kinds[LUMOS_CONTENDERS] = {LUMOS_COLLECTIVE, LUMOS_P2P};
+  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    communication[t] = lumos_on_stream(job, task) && task->kind == kinds[with];
+  }
+  return communication;
+}
+
+struct weighed {
+  double lost, error, weight;
+};
+
+static void weigh(struct weighed *sum, const struct lumos_loss *loss, double weight) {
+  sum->lost += weight * loss->share;
+  sum->error += weight * loss->error;
+  sum->weight += weight;
+}
+
+struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
+  struct lumos_beside found = {.kept = true};
+  struct weighed beside = {0}, all = {0};
+  struct lumos_run *runs = lumos_measured_runs(job);
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    uint8_t *communication = lumos_find_contender(job, with);
+    lumos_contention_fit(&found.with[with], job, communication);
+    int64_t *times = lumos_times_beside(job, runs, communication);
+    for (size_t t = 0; t < job->tasks.count; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
+        const struct lumos_loss *loss = lumos_loss_of(&found.with[with], task);
+        double weight = (double)lumos_rank_weight(&job->ranks.items[lumos_rank_of(job, task)]);
+        weigh(&beside, loss, weight * (double)times[t]);
+        weigh(&all, loss, weight * (double)task->dur);
+      }
+    }
+    free(times);
+    free(communication);
+  }
+  free(runs);
+  const struct weighed *sum = beside.weight > 0 ? &beside : &all;
+  found.lost = sum->weight > 0 ? sum->lost / sum->weight : 0;
+  found.error = sum->weight > 0 ? sum->error / sum->weight : 0;
+  return found;
+}
+
+struct kernels { /* of a rank: sums over its steps, measured and simulated */
+  double alone[2], beside[2];
+  int64_t steps[2];
+};
+
+/* As much of the kernels beside communication as of all of them. */
+static double more_beside(const struct kernels *kernels) {
+  double was = (kernels->alone[0] + kernels->beside[0]) / (double)kernels->steps[0],
+         is = (kernels->alone[1] + kernels->beside[1]) / (double)kernels->steps[1];
+  double before = kernels->beside[0] / (double)kernels->steps[0],
+         after = kernels->beside[1] / (double)kernels->steps[1];
+  return was > 0 ? after - before * is / was : after;
+}
+
+struct lumos_overlap lumos_overlap_changed(const struct lumos_job *job, const int32_t first[2], bool by_rank) {
+  lumos_string_id alone = lumos_intern_text(job->strings, "exposed_compute"),
+                  beside = lumos_intern_text(job->strings, "overlapped");
+  struct kernels *kernels = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *kernels);
+  struct lumos_overlap most = {0, 0};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    struct lumos_scope rest = metric->scope;
+    size_t at = rest.rank == LUMOS_ABSENT_INT ? job->ranks.count : lumos_job_rank(job, rest.rank);
+    int when = metric->source == (uint8_t)LUMOS_METRIC_SIMULATED;
+    rest.rank = LUMOS_ABSENT_INT;
+    bool counts = at != LUMOS_NONE && (at < job->ranks.count) == by_rank && rest.step != LUMOS_ABSENT_INT &&
+                  rest.step != first[when] && lumos_scope_is_whole(&rest);
+    if (counts && metric->name == alone) {
+      kernels[at].alone[when] += lumos_decimal_value(metric->value);
+      kernels[at].steps[when]++;
+    } else if (counts && metric->name == beside) {
+      kernels[at].beside[when] += lumos_decimal_value(metric->value);
+    }
+  }
+  for (size_t r = 0; r <= job->ranks.count; r++) {
+    if (kernels[r].steps[0] > 0 && kernels[r].steps[1] > 0) {
+      double more = more_beside(&kernels[r]);
+      most.come = fmax(most.come, more);
+      most.gone = fmax(most.gone, -more);
+    }
+  }
+  free(kernels);
+  return most;
+}

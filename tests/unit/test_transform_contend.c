@@ -1,0 +1,80 @@
+/* What kernels lose beside communication when a change moves them, worked out on paper; times in nanoseconds. A thread launches a
+ * kernel on s7 (0 to 10), which runs from 10 to 130, and communication on s8 (10 to 20), from 20 to 70. */
+#include "job_text.h"
+
+#include "transform/contend.h"
+
+#include <lumos/sim.h>
+
+#define LAUNCH(id, seq, start)                                       \
+  "{'type':'task','id':'0:" #id "','rank':0,'lane':'t1','seq':" #seq \
+  ",'kind':'launch','name':'launch','start':" #start ",'dur':10,'lag':0,'step':0}\n"
+#define KERNEL(id, lane, kind, start, dur, call)                                                                    \
+  "{'type':'task','id':'0:" #id "','rank':0,'lane':'" lane "','seq':0,'kind':'" kind "','name':'k','start':" #start \
+  ",'dur':" #dur ",'lag':0,'gap':0,'step':0,'origin':'launched','call':'0:" #call "','launch_lag':0,'residual':0}\n"
+
+static struct lumos_job *two_streams(const char *kind) {
+  char text[4096];
+  (void)snprintf(text, sizeof text,
+                 JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
+                                 "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+                                 "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+                                 "{'type':'lane','rank':0,'lane':'s8','kind':'stream','native':'8'}\n" LAUNCH(0, 0, 0)
+                                     LAUNCH(1, 1, 10) "%s" KERNEL(3, "s8", "collective", 20, 50, 1),
+                 kind);
+  return job_from_text(text);
+}
+#define PRODUCT KERNEL(2, "s7", "gemm", 10, 120, 0)
+#define NORM KERNEL(2, "s7", "norm", 10, 120, 0)
+
+/* The job with communication of other length; what the kernel then takes. */
+static int64_t kernel_beside(struct lumos_job *job, int64_t dur, const double *factors, const uint32_t *likes) {
+  struct lumos_contend contend;
+  lumos_contend_begin(&contend, job);
+  for (int of = 0; factors != NULL && of < LUMOS_CONTENDED; of++) {
+    contend.factors[of] = factors[of];
+  }
+  job->tasks.items[3].dur = dur;
+  lumos_contend_end(&contend, job, likes);
+  int64_t took = job->tasks.items[2].dur;
+  assert_non_null(lumos_common_error_of(job, lumos_intern_text(job->strings, LUMOS_ERROR_CONTENDED)));
+  lumos_job_free(job);
+  return took;
+}
+
+/* One kernel shows nothing, so a product takes a fifth longer beside communication, and a sixth of its time there is lost. */
+static void what_was_lost_comes_back(void **state) {
+  (void)state;
+  /* Of 120 it ran 50 beside: 50 / 6 were lost. */
+  assert_int_equal(kernel_beside(two_streams(PRODUCT), 0, NULL, NULL), 112);
+  /* Then 100: 111.67 / (1 - 100/120/6) = 130, of which 100 are beside: / (1 - 100/130/6) = 128, and so on. */
+  assert_int_equal(kernel_beside(two_streams(PRODUCT), 100, NULL, NULL), 128);
+  assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, NULL, NULL), 120);
+  /* Others lose 0.38 / 1.38 of it: 120 - 50 x 0.27536. */
+  assert_int_equal(kernel_beside(two_streams(NORM), 0, NULL, NULL), 106);
+}
+
+/* On a GPU on which communication costs products twice as much: 111.67 / (1 - 50/126 x 0.4/1.4). */
+static void another_gpu_loses_more(void **state) {
+  (void)state;
+  const double twice[LUMOS_CONTENDED] = {2, 1};
+  assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, twice, NULL), 126);
+  assert_int_equal(kernel_beside(two_streams(NORM), 50, twice, NULL), 120);
+}
+
+/* What is like nothing recorded lost nothing before: 120 / (1 - 50/128/6). */
+static void new_kernels_lose_all_of_it(void **state) {
+  (void)state;
+  const uint32_t none[] = {0, 1, LUMOS_NONE, 3}, same[] = {0, 1, 2, 3};
+  assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, NULL, none), 128);
+  assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, NULL, same), 120);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_was_lost_comes_back),
+      cmocka_unit_test(another_gpu_loses_more),
+      cmocka_unit_test(new_kernels_lose_all_of_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
