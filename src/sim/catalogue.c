@@ -270,8 +270,8 @@ static const struct lumos_metric_definition definitions[] = {
      "and five backward, half of them where it is causal (PyTorch's counter takes all)."},
     {"model_flops", "model FLOPs", "TFLOP", NULL,
      "Floating-point operations that the model's step needs, forward and backward, causal attention counted half. "
-     "They come from recorded shapes of the ranks in the traces, without recomputation and the optimizer, or by "
-     "formula from the description of the whole model. The formula is six per token and weight, plus attention."},
+     "They come from recorded shapes of the ranks in the traces, without recomputation and the optimizer. Or a "
+     "formula gives them from the description of the whole model: six per token and weight, plus attention."},
     {"peak_flops", "peak FLOPs", "TFLOP", NULL,
      "What the GPUs could do in the step's time at their dense peak, in the number format of most of the model's "
      "operations."},

@@ -65,13 +65,14 @@ int main(int argc, char **argv) {
   struct tool_stream stream = {.name = "lumos-graph", .change = build, .write = write_job, .context = &given};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model-file", "FILE", &given.model_file,
-       "Take the model's description from FILE where it says something, instead of from shapes: a JSON object with any "
+       "Take the model's description from FILE where it says something, instead of from shapes. It is a JSON object "
+       "with any "
        "of layers, hidden, heads, kv_heads, head_dim, ffn, ffn_matrices, sequence, vocabulary, micro_batch, "
        "micro_batches."},
       {LUMOS_OPTION_FLAG, 0, "check-models", NULL, &given.check_models,
-       "Write a table instead of the graph: how far the models of durations are off when each measured shape is left "
-       "out "
-       "and predicted from the others, by kind."},
+       "Write a table instead of the graph. It shows by kind how far the models of durations are off when each "
+       "measured "
+       "shape is left out and predicted from the others."},
       TOOL_OUTPUT_OPTION(&stream.output),
       TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,

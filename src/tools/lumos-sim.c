@@ -84,18 +84,20 @@ int main(int argc, char **argv) {
   struct tool_stream stream = {.name = "lumos-sim", .check = check, .change = simulate, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
-       "Which dependencies the simulation follows: lumos, the default, all of them; dpro all but waits between streams "
-       "and calls that wait for the GPU; daydream all but waits between streams and between ranks. The difference "
+       "Which dependencies the simulation follows: lumos, the default, all of them. dpro leaves out waits between "
+       "streams "
+       "and calls that wait for the GPU. daydream leaves out waits between streams and between ranks. The difference "
        "shows what these dependencies are worth."},
       TOOL_SIMULATING_OPTIONS(&simulating.simulating),
       TOOL_OUTPUT_OPTION(&stream.output),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
        "Write the measured and the simulated timeline of all ranks, side by side, to FILE, for Perfetto "
-       "(ui.perfetto.dev) or chrome://tracing; compressed where the name ends in .gz. lumos-parse reads the measured "
+       "(ui.perfetto.dev) or chrome://tracing. It is compressed where the name ends in .gz. lumos-parse reads the "
+       "measured "
        "tasks from it."},
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
-       "Write the critical path of every step, part by part, and each task's slack (how much later it could run "
-       "without delaying a step) to FILE, as JSON; compressed where the name ends in .gz."},
+       "Write the critical path of every step, part by part, and each task's slack to FILE, as JSON. Slack is how much "
+       "later a task could run without delaying a step. The file is compressed where the name ends in .gz."},
       TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };

@@ -48,8 +48,8 @@ static bool check_devices(const struct edit *edit, struct lumos_error *error) {
     const struct lumos_rank *rank = &edit->job->ranks.items[r];
     if (device == NULL || !(device->bandwidth > 0) || !(lumos_reached_peak(device, LUMOS_NO_DTYPE) > 0)) {
       return lumos_fail(error,
-                        "--gpu cannot compare with the GPU of rank %d, '%.60s': it is not in the table of GPUs, or not "
-                        "with memory_bandwidth and peaks; write NAME@FILE with a table that has both",
+                        "--gpu cannot compare with the GPU of rank %d, '%.60s': the table of GPUs lacks it, or its "
+                        "memory_bandwidth and peaks; write NAME@FILE with a table that has both",
                         rank->rank, lumos_string(edit->job->strings, rank->device_name));
     }
   }

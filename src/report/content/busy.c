@@ -243,7 +243,7 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
 static void put_meaning(const struct report_busy *busy, struct lumos_text *out) {
   lumos_text_put(out, "the share of each ");
   report_put_tick(out, busy->width, busy->width);
-  lumos_text_put(out, " in which at least one task runs on a stream of the GPU");
+  lumos_text_put(out, " in which at least one task runs on a GPU stream");
   if (busy->ranks > 1) {
     lumos_text_put(out, ", the mean over ");
     report_put_counted(out, busy->ranks, "rank");
