@@ -21,11 +21,26 @@ static bool is_numbered(const struct lumos_job *job, const struct lumos_parallel
   return numbered;
 }
 
+/* How ranks are numbered, looked up when the first rank comes that was not recorded: NULL where no number tells a place. */
+struct numbering {
+  const struct lumos_parallel *sizes;
+  bool known;
+};
+
+static const struct lumos_parallel *sizes_of(const struct lumos_job *job, struct numbering *numbering) {
+  if (!numbering->known) {
+    const struct lumos_parallel *sizes = job->models.count > 0 ? &job->models.items[0].sizes : NULL;
+    *numbering = (struct numbering){sizes != NULL && is_numbered(job, sizes) ? sizes : NULL, true};
+  }
+  return numbering->sizes;
+}
+
 /* The place of a rank (a number); false: it was not recorded, and no number tells it. */
-static bool find_place(const struct lumos_job *job, const struct lumos_parallel *sizes, int32_t number,
+static bool find_place(const struct lumos_job *job, struct numbering *numbering, int32_t number,
                        struct lumos_parallel *at) {
   uint32_t rank = lumos_job_rank(job, number);
-  if (rank == LUMOS_NONE && sizes != NULL && number >= 0) {
+  const struct lumos_parallel *sizes = rank == LUMOS_NONE && number >= 0 ? sizes_of(job, numbering) : NULL;
+  if (sizes != NULL) {
     *at = (struct lumos_parallel){
         .tp = number % sizes->tp, .pp = number / sizes->tp / sizes->dp, .dp = number / sizes->tp % sizes->dp};
     return true;
@@ -37,13 +52,12 @@ static bool find_place(const struct lumos_job *job, const struct lumos_parallel 
 }
 
 unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role) {
-  const struct lumos_parallel *sizes = job->models.count > 0 ? &job->models.items[0].sizes : NULL;
   struct lumos_parallel first = {0}, at;
+  struct numbering numbering = {0};
   uint32_t known = 0;
   unsigned axes = 0;
-  sizes = sizes != NULL && is_numbered(job, sizes) ? sizes : NULL;
   for (uint32_t i = 0; i < count; i++) {
-    if (find_place(job, sizes, ranks[i], &at)) {
+    if (find_place(job, &numbering, ranks[i], &at)) {
       first = known == 0 ? at : first;
       axes |= at.tp != first.tp ? REBUILD_TENSOR : 0U;
       axes |= at.pp != first.pp ? REBUILD_PIPELINE : 0U;

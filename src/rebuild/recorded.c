@@ -57,9 +57,10 @@ static void look_at_optimizer(struct rebuild_recorded *recorded) {
 /* What several stages sum is the gradient of the embedding, which is the head's, too. */
 static void look_at_ends(struct rebuild_recorded *recorded) {
   const struct lumos_job *job = recorded->job;
-  for (size_t c = 0; c < job->collectives.count && recorded->shared_bytes == 0; c++) {
+  for (size_t c = 0; c < job->collectives.count && recorded->pipeline.stages > 1 && recorded->shared_bytes == 0; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
-    bool ends = !rebuild_is_pair(collective) && (rebuild_axes_of_collective(job, collective) & REBUILD_ENDS) != 0;
+    bool large = !rebuild_is_pair(collective) && rebuild_shares_ends(REBUILD_PIPELINE, collective->bytes);
+    bool ends = large && (rebuild_axes_of_collective(job, collective) & REBUILD_ENDS) != 0;
     recorded->shared_bytes = ends ? collective->bytes : 0;
   }
 }
