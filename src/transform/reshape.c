@@ -375,6 +375,27 @@ static void note_unknown(const struct reshaping *reshaping) {
   }
 }
 
+/* Frameworks fill buckets up to a size, so that more parameters make more of them. */
+static void note_buckets(const struct reshaping *reshaping) {
+  const struct lumos_job *job = reshaping->job;
+  bool reduces = false, changes = false;
+  for (size_t c = 0; c < job->collectives.count && !reduces; c++) {
+    const char *op = lumos_string(job->strings, job->collectives.items[c].op);
+    bool sums = strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce_scatter") == 0;
+    for (size_t g = 0; g < job->groups.count && sums; g++) {
+      reduces |= job->groups.items[g].role == LUMOS_DATA && job->groups.items[g].id == job->collectives.items[c].group;
+    }
+  }
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    changes |= fabs(reshaping->parameters[r] - 1) > 0.01;
+  }
+  if (reduces && changes) {
+    lumos_job_note(reshaping->job, "transform.buckets_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "gradients are reduced in as many buckets as recorded, each of another size",
+                   "add --bucket-mb with the size that buckets are filled to");
+  }
+}
+
 /* A line of the history for each size that was given. */
 static void record(struct lumos_job *job, const char *argument) {
   for (const char *at = argument; *at != '\0';) {
@@ -407,6 +428,7 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
     change_bytes(reshaping);
     lumos_note_kept_communication(job, kept);
     note_unknown(reshaping);
+    note_buckets(reshaping);
   } else {
     (void)lumos_fail(error, "no shapes were recorded, so what another size of the model changes is not known; record "
                             "with record_shapes=True");
