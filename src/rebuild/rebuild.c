@@ -409,7 +409,9 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   if (built == NULL) {
     return false;
   }
-  contend(built, job);
+  if (!is_as_recorded(asked)) {
+    contend(built, job);
+  }
   struct lumos_job was = *job;
   *job = *built;
   job->watcher = was.watcher;

@@ -54,7 +54,7 @@ struct tool_transforming {
     "heads keep their ratio to it unless they are given, too.")                                                       \
   X(target, 0, "ffn", "N", lumos_transform_sizes, "The same with N features within the feed-forward block.")          \
   X(target, 0, "heads", "N", lumos_transform_sizes,                                                                   \
-    "The same with N attention heads, of head_dim = hidden / N unless that is given, too.")                           \
+    "The same with N attention heads, larger or smaller ones unless head-dim is given, too.")                         \
   X(target, 0, "kv-heads", "N", lumos_transform_sizes, "The same with N key-value heads.")                            \
   X(target, 0, "head-dim", "N", lumos_transform_sizes, "The same with N features per attention head.")                \
   X(target, 0, "seq", "N", lumos_transform_sizes, "The same with sequences of N tokens.")                             \

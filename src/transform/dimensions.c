@@ -15,10 +15,19 @@ static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
 
+static void add_term(struct lumos_dimensions *dimensions, char letter, struct lumos_term term,
+                     struct lumos_term shards) {
+  int number = number_of(letter);
+  bool fits = term.was > 0 && term.now > 0 && term.was % shards.was == 0 && term.now % shards.now == 0;
+  if (fits && dimensions->counts[number] < LUMOS_MOST_TERMS) {
+    dimensions->terms[number][dimensions->counts[number]++] =
+        (struct lumos_term){term.was / shards.was, term.now / shards.now};
+  }
+}
+
 /* The product of up to three sizes times `factor`, on a shard; nothing where one is unknown or it does not divide. */
 static void add(struct lumos_dimensions *dimensions, char letter, const struct lumos_sizes *sizes, const int *of,
                 int64_t factor, struct lumos_term shards) {
-  int number = number_of(letter);
   __int128 was = factor, now = factor;
   for (; *of >= 0; of++) {
     if (sizes->was[*of] == LUMOS_ABSENT) {
@@ -27,11 +36,8 @@ static void add(struct lumos_dimensions *dimensions, char letter, const struct l
     was *= sizes->was[*of];
     now *= sizes->now[*of];
   }
-  bool fits =
-      was % shards.was == 0 && now % shards.now == 0 && was / shards.was <= INT32_MAX && now / shards.now <= INT64_MAX;
-  if (fits && dimensions->counts[number] < LUMOS_MOST_TERMS) {
-    dimensions->terms[number][dimensions->counts[number]++] =
-        (struct lumos_term){(int64_t)(was / shards.was), (int64_t)(now / shards.now)};
+  if (was <= INT64_MAX && now <= INT64_MAX) {
+    add_term(dimensions, letter, (struct lumos_term){(int64_t)was, (int64_t)now}, shards);
   }
 }
 
@@ -42,13 +48,10 @@ static void add_queries_keys_values(struct lumos_dimensions *dimensions, const s
   if (was[LUMOS_HEADS] == LUMOS_ABSENT || was[LUMOS_KV_HEADS] == LUMOS_ABSENT || was[LUMOS_HEAD_DIM] == LUMOS_ABSENT) {
     return;
   }
-  int number = number_of('F');
-  struct lumos_term term = {(was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM],
-                            (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM]};
-  if (term.was % shards.was == 0 && term.now % shards.now == 0 && dimensions->counts[number] < LUMOS_MOST_TERMS) {
-    dimensions->terms[number][dimensions->counts[number]++] =
-        (struct lumos_term){term.was / shards.was, term.now / shards.now};
-  }
+  add_term(dimensions, 'F',
+           (struct lumos_term){(was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM],
+                               (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM]},
+           shards);
 }
 
 double lumos_parameters(const int64_t sizes[LUMOS_SIZES], int64_t ffn_matrices, double layers, double embeddings) {
@@ -74,10 +77,32 @@ static void add_features(struct lumos_dimensions *dimensions, const struct lumos
   add(dimensions, 'F', sizes, SIZES(LUMOS_VOCABULARY), 1, shards);
 }
 
+/* What is predicted of a sequence begins with its second token. */
+static void add_shifted(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
+  const int64_t *was = sizes->was, *now = sizes->now;
+  if (was[LUMOS_SEQUENCE] == LUMOS_ABSENT || was[LUMOS_MICRO_BATCH] == LUMOS_ABSENT) {
+    return;
+  }
+  const struct lumos_term one = {1, 1}, batch = {was[LUMOS_MICRO_BATCH], now[LUMOS_MICRO_BATCH]};
+  const struct lumos_term sequence = {was[LUMOS_SEQUENCE] - 1, now[LUMOS_SEQUENCE] - 1};
+  add_term(dimensions, 'S', sequence, one);
+  add_term(dimensions, 'T', (struct lumos_term){sequence.was * batch.was, sequence.now * batch.now}, one);
+  add_term(dimensions, 'T',
+           (struct lumos_term){was[LUMOS_SEQUENCE] * batch.was - 1, now[LUMOS_SEQUENCE] * batch.now - 1}, one);
+  dimensions->tokens = was[LUMOS_SEQUENCE] != now[LUMOS_SEQUENCE] || batch.was != batch.now;
+}
+
+static void find_embedding(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
+  if (sizes->was[LUMOS_VOCABULARY] != LUMOS_ABSENT && sizes->was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
+    dimensions->embedding = sizes->was[LUMOS_VOCABULARY] * sizes->was[LUMOS_HIDDEN] / sizes->shards_were;
+  }
+}
+
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
   const struct lumos_term one = {1, 1}, shards = {sizes->shards_were, sizes->shards};
-  *dimensions = (struct lumos_dimensions){.least = INT64_MAX, .parameters = 1};
+  *dimensions = (struct lumos_dimensions){.least = INT64_MAX, .parameters = 1, .of_layers = 1, .embedding = INT64_MAX};
   add(dimensions, 'F', sizes, SIZES(LUMOS_HIDDEN), 1, one);
+  dimensions->hidden = dimensions->counts[number_of('F')] > 0;
   for (struct lumos_term of = shards;; of = one) { /* what tensor parallelism divides, then what it leaves whole */
     add_features(dimensions, sizes, of);
     add(dimensions, 'H', sizes, SIZES(LUMOS_HEADS), 1, of);
@@ -95,10 +120,15 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
   add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
   add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
+  add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, (struct lumos_term){2, 2}); /* that rotate by pairs */
+  add_shifted(dimensions, sizes);
+  find_embedding(dimensions, sizes);
   add(dimensions, '1', sizes, SIZES(-1), 1, one);
 }
 
 /* ---- Templates ---- */
+
+enum { SMALL = 16 }; /* elements: counts, flags, scalars; and copies of a weight in one tensor */
 
 /* By the number of dimensions, the likeliest first; of whole numbers, which are tokens and places, others. */
 /* clang-format off */
@@ -148,7 +178,8 @@ static bool take(const struct lumos_dimensions *dimensions, const char *form, in
     }
     int first = form[i] == 'F' ? first_feature : 0;
     const struct lumos_term *term = form[i] == 'n' ? NULL : find_from(dimensions, form[i], first, from->of[i], seen);
-    if (term == NULL && form[i] != 'n') {
+    bool stays = form[i] == 'n' && (from->of[i] <= SMALL || !dimensions->tokens); /* it may count tokens */
+    if (term == NULL && !stays) {
       return false;
     }
     result.of[i] = term == NULL ? from->of[i] : term->now;
@@ -170,7 +201,8 @@ static bool take_flat(const struct lumos_dimensions *dimensions, const struct pr
       }
     }
   }
-  double changed = (double)from->of[0] * dimensions->parameters;
+  double factor = from->of[0] < dimensions->embedding ? dimensions->of_layers : dimensions->parameters;
+  double changed = (double)from->of[0] * factor;
   if (from->of[0] >= dimensions->least && changed < (double)(INT64_C(1) << 52)) {
     to->of[0] = (int64_t)(changed + 0.5);
     return true;
@@ -179,7 +211,6 @@ static bool take_flat(const struct lumos_dimensions *dimensions, const struct pr
 }
 
 static bool is_small(const struct program_dimensions *tensor) {
-  enum { SMALL = 16 }; /* elements: counts, flags, scalars */
   int64_t product = 1;
   for (int i = 0; i < tensor->count && product <= SMALL; i++) {
     product *= tensor->of[i] > SMALL ? SMALL + 1 : tensor->of[i];
@@ -206,6 +237,7 @@ static bool change_tensor(const struct lumos_dimensions *dimensions, const char 
 
 /* What the op says of its inputs, which how they look does not. */
 struct inputs {
+  const char *matrix;                   /* what two dimensions are first of all: a weight, or tokens */
   const char *forms[SHAPE_INPUTS];      /* NULL: as they look */
   struct program_dimensions product[2]; /* of a matrix product: what its sides become; count 0: as they look */
   int sides[2];                         /* which inputs those are */
@@ -245,8 +277,20 @@ static bool is_activation(const char *op) {
   return false;
 }
 
+/* Ops of weights and their gradients: copies to another format, sums, what starts or scales them, and look-ups. */
+static bool is_of_weights(const char *op) {
+  static const char *const names[] = {"copy", "clone", "accumulate", "foreach", "embedding", "index_select"};
+  size_t length = strlen(op);
+  bool of_weights = length > 0 && op[length - 1] == '_';
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    of_weights = of_weights || strcasestr(op, names[i]) != NULL;
+  }
+  return of_weights && strncmp(op, "triton", 6) != 0; /* whose names list what was fused */
+}
+
 static struct inputs read_inputs(const struct lumos_dimensions *dimensions, const char *op, const char *shapes) {
-  struct inputs inputs = {.first_feature = is_activation(op)};
+  struct inputs inputs = {.matrix = is_of_weights(op) ? "FF" : "TF",
+                          .first_feature = dimensions->hidden && is_activation(op)};
   const struct lumos_operation_rule *rule = lumos_operation_rule(op);
   struct program_dimensions all[SHAPE_INPUTS];
   if (rule == NULL) {
@@ -331,6 +375,7 @@ bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const ch
     if (opens && lumos_is_digit(*at)) {
       const char *form = input >= 0 && input < SHAPE_INPUTS && depth == 2 ? inputs.forms[input] : NULL;
       if (read_tensor(&at, &tensor)) {
+        form = form == NULL && tensor.count == 2 && !numbers ? inputs.matrix : form;
         const struct program_dimensions *side = depth == 2 ? side_of(&inputs, input) : NULL;
         known = (side != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
                 known;

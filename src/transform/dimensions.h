@@ -24,6 +24,10 @@ struct lumos_dimensions {
   /* Of one dimension that is none of them and at least `least`: a stretch of the parameters, which grows as these do. */
   int64_t least;
   double parameters;
+  double of_layers;  /* the same of layers alone, for stretches that are too short for an embedding, of */
+  int64_t embedding; /* so many parameters; INT64_MAX: not known */
+  bool hidden;       /* the first feature is the model's */
+  bool tokens;       /* there are other numbers of tokens */
 };
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);

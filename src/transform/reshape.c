@@ -38,7 +38,9 @@ struct reshaping {
   lumos_string_id *shapes; /* by span: as they were */
   uint8_t *strange;        /* by span: some tensor is of no known form */
   uint8_t *basis;          /* by task: enum basis */
-  double *parameters;      /* by rank: how many times as many it has */
+  uint8_t *roles;          /* by string: of the group with this id, enum lumos_role */
+  double *parameters;      /* by rank: how many times as many it has; */
+  double of_layers;        /* of layers alone */
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
@@ -94,6 +96,9 @@ static void find_parameters(struct reshaping *reshaping) {
     reshaping->parameters[r] = was > 0 ? now / was * (double)sizes->shards_were / (double)sizes->shards : 1;
   }
   free(stretches);
+  double was = lumos_parameters(sizes->was, sizes->ffn_matrices, 1, 0);
+  double now = lumos_parameters(sizes->now, sizes->ffn_matrices, 1, 0);
+  reshaping->of_layers = was > 0 ? now / was * (double)sizes->shards_were / (double)sizes->shards : 1;
 }
 
 static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
@@ -138,13 +143,16 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct cache cache = {0};
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
-  dimensions.least = LEAST * reshaping->sizes.was[LUMOS_HIDDEN];
+  if (reshaping->sizes.was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
+    dimensions.least = LEAST * reshaping->sizes.was[LUMOS_HIDDEN];
+  }
+  dimensions.of_layers = reshaping->of_layers;
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING) {
       dimensions.parameters = reshaping->parameters[span->rank];
-      uint64_t key = (uint64_t)llround(dimensions.parameters * 1e6);
+      uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
       change_span(reshaping, &dimensions, lumos_number_of(&classes, key), &cache, s);
       count++;
     }
@@ -160,8 +168,8 @@ static size_t change_shapes(struct reshaping *reshaping) {
 
 /* ---- What tasks move ---- */
 
-/* Elements of all tensors. */
-static double elements_of(const char *shapes) {
+/* Elements of all tensors, or of the largest. */
+static double elements_of(const char *shapes, bool largest) {
   double sum = 0;
   for (const char *at = strpbrk(shapes, "0123456789"); at != NULL; at = strpbrk(at, "0123456789")) {
     double product = 1;
@@ -173,7 +181,7 @@ static double elements_of(const char *shapes) {
       }
       at = behind;
     }
-    sum += product;
+    sum = !largest ? sum + product : product > sum ? product : sum;
   }
   return sum;
 }
@@ -194,24 +202,21 @@ static double factor_of_span(const struct reshaping *reshaping, const struct lum
       return over(after.read + after.written, before.read + before.written);
     }
   }
-  return over(elements_of(now), elements_of(was));
+  bool largest = lumos_is_communication(task->kind); /* of what all have and what each has */
+  return over(elements_of(now, largest), elements_of(was, largest));
 }
 
-/* Every shard sends its part of what all then have. */
-static double gathered_by_shards(const struct reshaping *reshaping, const struct lumos_task *task) {
+/* Where the shape is what a shard sends: its part of what all then have. */
+static double gathered_by_shards(const struct reshaping *reshaping, const struct lumos_task *task, uint32_t span) {
   const struct lumos_job *job = reshaping->job;
   const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
-  bool gathers = comm->op != LUMOS_NO_STRING && strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0;
-  for (size_t g = 0; gathers && g < job->groups.count; g++) {
-    const struct lumos_group *group = &job->groups.items[g];
-    if (group->role == LUMOS_TENSOR && group->id == comm->group) {
-      return (double)reshaping->sizes.shards / (double)reshaping->sizes.shards_were;
-    }
-  }
-  return 1;
+  bool gathers = reshaping->roles[comm->group] == LUMOS_TENSOR &&
+                 strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0 &&
+                 strcmp(lumos_string(job->strings, job->spans.items[span].name), "record_param_comms") == 0;
+  return gathers ? (double)reshaping->sizes.shards / (double)reshaping->sizes.shards_were : 1;
 }
 
-/* Without shapes. */
+/* Without shapes that are understood. */
 static double factor_without(const struct reshaping *reshaping, const struct lumos_task *task) {
   enum { FEW = 4096 }; /* bytes: counts and flags do not grow */
   const struct lumos_detail *detail = lumos_detail_of(reshaping->job, task);
@@ -220,7 +225,8 @@ static double factor_without(const struct reshaping *reshaping, const struct lum
     return 1;
   }
   bool optimizer = task->kind == LUMOS_OPTIMIZER || task->part == LUMOS_PART_OPTIMIZER ||
-                   task->phase == LUMOS_OPTIMIZER_PHASE || task->phase == LUMOS_OTHER_PHASE;
+                   task->phase == LUMOS_OPTIMIZER_PHASE || task->phase == LUMOS_OTHER_PHASE ||
+                   reshaping->roles[detail->comm.group] == LUMOS_DATA; /* what replicas exchange are gradients */
   return optimizer ? reshaping->parameters[lumos_rank_of(reshaping->job, task)] : reshaping->activations;
 }
 
@@ -235,9 +241,9 @@ static void find_factors(struct reshaping *reshaping) {
     uint32_t span = lumos_shaped_op(job, task);
     bool strange = span != LUMOS_NONE && reshaping->strange[span] != 0;
     reshaping->basis[t] = span == LUMOS_NONE ? NOTHING : strange ? STRANGE_SHAPES : SHAPES;
-    reshaping->factors[t] =
-        span != LUMOS_NONE ? factor_of_span(reshaping, task, span) : factor_without(reshaping, task);
-    reshaping->factors[t] *= gathered_by_shards(reshaping, task);
+    reshaping->factors[t] = reshaping->basis[t] == SHAPES
+                                ? factor_of_span(reshaping, task, span) * gathered_by_shards(reshaping, task, span)
+                                : factor_without(reshaping, task);
   }
 }
 
@@ -311,11 +317,13 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     const struct lumos_task *task = &job->tasks.items[t];
     durations[t] = (struct lumos_duration){.source = LUMOS_NO_DURATION};
     const struct shape *was = &reshaping->were[t], *now = &are[t];
-    double flops = over(now->flops, was->flops), bytes = reshaping->factors[t];
+    bool strange = reshaping->basis[t] == STRANGE_SHAPES;
+    double bytes = reshaping->factors[t], flops = strange ? bytes : over(now->flops, was->flops);
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
     if (changes && computes(job, task)) {
-      bool assumed = reshaping->basis[t] == NOTHING && task->kind != LUMOS_OPTIMIZER;
-      const struct lumos_resized resized = {flops, bytes, assumed, now->rows, now->inner, now->columns, now->batches};
+      bool assumed = strange || (reshaping->basis[t] == NOTHING && task->kind != LUMOS_OPTIMIZER);
+      struct lumos_resized resized = {flops, bytes, assumed, now->rows, now->inner, now->columns, now->batches};
+      resized.rows = strange ? 0 : resized.rows;
       durations[t] = lumos_kernel_resized(kernels, t, &resized);
     }
   }
@@ -382,9 +390,7 @@ static void note_buckets(const struct reshaping *reshaping) {
   for (size_t c = 0; c < job->collectives.count && !reduces; c++) {
     const char *op = lumos_string(job->strings, job->collectives.items[c].op);
     bool sums = strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce_scatter") == 0;
-    for (size_t g = 0; g < job->groups.count && sums; g++) {
-      reduces |= job->groups.items[g].role == LUMOS_DATA && job->groups.items[g].id == job->collectives.items[c].group;
-    }
+    reduces = sums && reshaping->roles[job->collectives.items[c].group] == LUMOS_DATA;
   }
   for (size_t r = 0; r < job->ranks.count; r++) {
     changes |= fabs(reshaping->parameters[r] - 1) > 0.01;
@@ -443,6 +449,10 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, stru
   if (hardware == NULL) {
     return false;
   }
+  reshaping.roles = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, 1);
+  for (size_t g = 0; g < job->groups.count; g++) {
+    reshaping.roles[job->groups.items[g].id] = job->groups.items[g].role;
+  }
   reshaping.shapes = lumos_allocate(job->spans.count * sizeof *reshaping.shapes + 1);
   reshaping.strange = lumos_allocate_zeroed(job->spans.count + 1, 1);
   reshaping.basis = lumos_allocate_zeroed(job->tasks.count + 1, 1);
@@ -450,6 +460,7 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, stru
   reshaping.factors = lumos_allocate(job->tasks.count * sizeof *reshaping.factors + 1);
   reshaping.were = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *reshaping.were);
   bool done = change(&reshaping, hardware, error);
+  free(reshaping.roles);
   free(reshaping.shapes);
   free(reshaping.strange);
   free(reshaping.basis);
@@ -485,7 +496,7 @@ bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_er
     return lumos_fail(
         error,
         "--tp goes from at least 2 tensor-parallel ranks to at least 2, for only such a job shows what its shards send "
-        "each other; this one has %lld",
+        "each other; %lld were recorded",
         (long long)sizes.shards_were);
   }
   return reshape(job, &sizes, error);

@@ -1,25 +1,33 @@
 #include "transform/sizes.h"
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LARGEST = 1 << 26 }; /* Chosen: more than any model's */
 
-/* By enum lumos_size: as the options name them, and where the model has them. */
+/* By enum lumos_size: as the options name them, and where the model has them and how they are known. */
 static const struct {
   const char *name;
-  size_t offset;
+  size_t offset, evidence;
 } members[LUMOS_SIZES] = {
-    {"hidden", offsetof(struct lumos_model_description, hidden)},
-    {"ffn", offsetof(struct lumos_model_description, ffn)},
-    {"heads", offsetof(struct lumos_model_description, heads)},
-    {"kv-heads", offsetof(struct lumos_model_description, kv_heads)},
-    {"head-dim", offsetof(struct lumos_model_description, head_dim)},
-    {"seq", offsetof(struct lumos_model_description, sequence)},
-    {"micro-batch", offsetof(struct lumos_model_description, micro_batch)},
-    {"vocab", offsetof(struct lumos_model_description, vocabulary)},
+    {"hidden", offsetof(struct lumos_model_description, hidden),
+     offsetof(struct lumos_model_description, evidence.hidden)},
+    {"ffn", offsetof(struct lumos_model_description, ffn), offsetof(struct lumos_model_description, evidence.ffn)},
+    {"heads", offsetof(struct lumos_model_description, heads),
+     offsetof(struct lumos_model_description, evidence.heads)},
+    {"kv-heads", offsetof(struct lumos_model_description, kv_heads),
+     offsetof(struct lumos_model_description, evidence.kv_heads)},
+    {"head-dim", offsetof(struct lumos_model_description, head_dim),
+     offsetof(struct lumos_model_description, evidence.head_dim)},
+    {"seq", offsetof(struct lumos_model_description, sequence),
+     offsetof(struct lumos_model_description, evidence.sequence)},
+    {"micro-batch", offsetof(struct lumos_model_description, micro_batch),
+     offsetof(struct lumos_model_description, evidence.micro_batch)},
+    {"vocab", offsetof(struct lumos_model_description, vocabulary),
+     offsetof(struct lumos_model_description, evidence.vocabulary)},
 };
 
 static int32_t *member_of(struct lumos_model_description *model, int size) {
@@ -91,36 +99,34 @@ static bool follow_width(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES
   return wanted % by == 0 && sizes->now[other] > 0;
 }
 
-static bool fail_ratio(int size, const struct lumos_sizes *sizes, struct lumos_error *error) {
-  return lumos_fail(error,
-                    "--%s keeps its ratio to the others, and would be no whole number (hidden %lld, heads %lld); give "
-                    "--%s, too",
-                    members[size].name, (long long)sizes->now[LUMOS_HIDDEN], (long long)sizes->now[LUMOS_HEADS],
-                    members[size].name);
+static bool fail_ratio(int size, struct lumos_error *error) {
+  return lumos_fail(error, "%s keeps its ratio to the other sizes, and would be no whole number; give --%s, too",
+                    members[size].name, members[size].name);
 }
 
 static bool derive(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES], struct lumos_error *error) {
   int64_t *was = sizes->was, *now = sizes->now;
   bool hidden = was[LUMOS_HIDDEN] != LUMOS_ABSENT;
   if (hidden && !given[LUMOS_FFN] && !follow(sizes, LUMOS_FFN, was[LUMOS_HIDDEN], now[LUMOS_HIDDEN])) {
-    return fail_ratio(LUMOS_FFN, sizes, error);
+    return fail_ratio(LUMOS_FFN, error);
   }
   bool widens = given[LUMOS_HIDDEN] || given[LUMOS_HEADS] || given[LUMOS_HEAD_DIM];
   if (hidden && widens && !follow_width(sizes, given)) {
-    return fail_ratio(given[LUMOS_HEADS] ? LUMOS_HEAD_DIM : LUMOS_HEADS, sizes, error);
+    return fail_ratio(given[LUMOS_HEADS] ? LUMOS_HEAD_DIM : LUMOS_HEADS, error);
   }
   if (was[LUMOS_HEADS] != LUMOS_ABSENT && !given[LUMOS_KV_HEADS] &&
       !follow(sizes, LUMOS_KV_HEADS, was[LUMOS_HEADS], now[LUMOS_HEADS])) {
-    return fail_ratio(LUMOS_KV_HEADS, sizes, error);
+    return fail_ratio(LUMOS_KV_HEADS, error);
   }
   return true;
 }
 
 /* What tensor parallelism divides must go up in its ranks; one key-value head may be on several. */
 static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
-  static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY};
+  static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY, LUMOS_SEQUENCE};
   for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
-    int64_t value = sizes->now[divided[i]], rest = value == LUMOS_ABSENT ? 0 : value % sizes->shards;
+    int64_t was = sizes->was[divided[i]], value = sizes->now[divided[i]];
+    int64_t rest = value == LUMOS_ABSENT || was % sizes->shards != 0 ? 0 : value % sizes->shards;
     if (rest != 0) {
       return lumos_fail(
           error,
@@ -193,8 +199,14 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct l
 
 void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes) {
   for (int i = 0; i < LUMOS_SIZES && job->models.count > 0; i++) {
-    if (sizes->now[i] != LUMOS_ABSENT) {
+    if (sizes->now[i] != sizes->was[i]) {
+      struct lumos_text text = LUMOS_TEXT_BUFFER;
+      lumos_text_format(&text, "changed from %lld", (long long)sizes->was[i]);
+      lumos_text_char(&text, '\0');
       *member_of(&job->models.items[0], i) = (int32_t)sizes->now[i];
+      memcpy((char *)&job->models.items[0] + members[i].evidence,
+             &(lumos_string_id){lumos_intern_text(job->strings, text.bytes)}, sizeof(lumos_string_id));
+      lumos_text_free(&text);
     }
   }
 }

@@ -129,8 +129,38 @@ static void a_dimension_is_what_its_place_says(void **state) {
   expect(&dimensions, "aten::mul", "[[1, 2, 3, 4, 5]]", "[]", "[[1, 2, 3, 4, 5]]", false);
   expect(&dimensions, "aten::mul", "[[, ]]5 [[[[9", "[]", "[[, ]]5 [[[[9", false);
   dimensions.least = 1000000;
-  dimensions.parameters = 9;
+  dimensions.of_layers = 9; /* an embedding has 16384000 parameters on a shard */
+  dimensions.parameters = 5;
+  expect(&dimensions, "aten::mul_", "[[20000001], []]", "[\"float\"]", "[[100000005], []]", true);
   expect(&dimensions, "aten::mul_", "[[1000001], []]", "[\"float\"]", "[[9000009], []]", true);
+  lumos_job_free(job);
+}
+
+/* As long a sequence as the model is wide, and nothing sharded: what is no weight has tokens first. */
+static void tokens_come_before_weights(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  job->models.items[0].sequence = 1024;
+  job->models.items[0].sizes.tp = 1;
+  assert_true(lumos_sizes_read(job, "seq=2048", &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::_log_softmax", "[[1024, 32000], [], []]", "[]", "[[2048, 32000], [], []]", true);
+  expect(&dimensions, "aten::_log_softmax", "[[1023, 32000], [], []]", "[]", "[[2047, 32000], [], []]", true);
+  expect(&dimensions, "aten::silu", "[[1024, 4096]]", "[]", "[[2048, 4096]]", true);
+  expect(&dimensions, "aten::add", "[[1024, 1024], [1024, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]", true);
+  expect(&dimensions, "aten::copy_", "[[1024, 1024], [1024, 1024], []]", "[]", "[[1024, 1024], [1024, 1024], []]",
+         true);
+  expect(&dimensions, "aten::mul", "[[1, 8, 1024, 64], [1, 8, 1024, 64]]", "[]", "[[1, 8, 2048, 64], [1, 8, 2048, 64]]",
+         true);
+  /* experts' tokens, of which nobody knows how many there will be */
+  expect(&dimensions, "aten::silu", "[[777, 4096]]", "[]", "[[777, 4096]]", false);
+  assert_true(lumos_sizes_read(job, "hidden=2048", &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::_log_softmax", "[[1024, 32000], [], []]", "[]", "[[1024, 32000], [], []]", true);
+  expect(&dimensions, "aten::silu", "[[777, 4096]]", "[]", "[[777, 8192]]", true);
   lumos_job_free(job);
 }
 
@@ -139,6 +169,7 @@ int main(void) {
       cmocka_unit_test(sizes_follow),
       cmocka_unit_test(impossible_sizes_are_refused),
       cmocka_unit_test(a_dimension_is_what_its_place_says),
+      cmocka_unit_test(tokens_come_before_weights),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

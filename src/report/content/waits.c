@@ -218,7 +218,7 @@ static void put_caption(const struct report_waits *waits, const struct unit *uni
   report_put_time(&text, waits->largest);
   lumos_text_put(
       &text,
-      ". A row adds up to the rank\xE2\x80\x99s waiting, overlapped or exposed. What runs at once counts each time");
+      ". A row adds up to the rank\xE2\x80\x99s waiting, overlapped or exposed. What runs at once counts each time.");
   if (waits->left_out > 0) {
     lumos_text_put(&text, ". Ranks that wait and are waited for longest; others: ");
     report_put_counted(&text, (int64_t)waits->left_out, "more rank");

@@ -18,7 +18,8 @@ struct diagnosis_imbalance {
 /* With M micro-batches and P stages of work W_s a step, the fastest schedule takes max W + (sum of the others) / M;
  * with the same work in equal parts (M + P - 1) / M mean W. The difference, (M - 1) / M (max W - mean W), is the cost;
  * of one micro-batch there is none. Work is what the GPU computes, without what stragglers take longer, or, if that is
- * more, its launches by what the CPU takes for one, on the mean over all stages.
+ * more, its launches by what the CPU takes for one, on the mean over all stages; of the other stages it is of the same kind,
+ * and equal parts are no less than the mean of either kind.
  *
  * The split: all layers are handed out anew, each to the stage that would then have least work, at least one to each
  * stage; a layer takes the mean of all. O(tasks + layers x stages). */
