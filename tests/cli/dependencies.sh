@@ -47,7 +47,7 @@ valid_html page.html
 # A named step; one that is not there; no number of boxes.
 step=$(jq '.job_steps[0].step' page.json)
 lumos-render sim --step "$step" --format json -o step.json
-jq -e --argjson step "$step" '.tables.dependencies.finding | contains("step \($step) takes")' step.json >/dev/null ||
+jq -e --argjson step "$step" '.tables.dependencies.finding | contains("Step \($step) takes")' step.json >/dev/null ||
   fail "--step $step shows another step"
 expect 2 lumos-render sim --step 999 -o none.html
 says 'there is no step 999'

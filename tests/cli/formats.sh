@@ -166,7 +166,7 @@ done
 expect 2 lumos-render sim --step 4 -o none.html
 says 'no step 4' '5 to 7'
 expect 0 lumos-render sim --view graph --step 6 --graph-nodes 20 -o six.svg
-grep -q 'that step 6 takes' six.svg || fail '--step 6 shows another step'
+grep -q 'Step 6 takes' six.svg || fail '--step 6 shows another step'
 [ "$(grep -o '<text' six.svg | wc -l)" -lt "$(grep -o '<text' graph.svg | wc -l)" ] || fail '--graph-nodes 20 shows no fewer'
 expect 0 lumos-render sim --format md -o notes.txt
 same report.md notes.txt '--format does not name the format of a file'
