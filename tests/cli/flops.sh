@@ -83,7 +83,7 @@ near 'grouped queries' model_flops 0
 sed -i 's/"ffn_matrices":2,//' gpt.json
 expect 0 lumos-graph --model-file gpt.json bare.parse -o bare.graph
 expect 0 lumos-sim --opportunities off bare.graph -o bare.sim
-check 'what is missing is told' [ "$(only note bare.sim | jq -r 'select(.code == "sim.flops_unknown") | .cure' | grep -c 'ffn_matrices is missing')" = 1 ]
+check 'what is missing is told' [ "$(only note bare.sim | jq -r 'select(.code == "sim.flops_unknown") | .cure' | grep -c 'lacks ffn_matrices')" = 1 ]
 
 # --- A table of GPUs of one's own ---
 only rank job.parse | jq -r .device.name | head -1 >device
