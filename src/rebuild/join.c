@@ -299,9 +299,10 @@ static bool check_counts(const struct members *members, struct lumos_error *erro
 
 /* Of what the library put in. */
 static double common_of(const struct lumos_job *job, const struct lumos_collective *collective) {
-  lumos_string_id library = lumos_intern_text(job->strings, REBUILD_LIBRARY_ERROR);
-  const struct lumos_common_error *error =
-      collective->common_error == library ? lumos_common_error_of(job, library) : NULL;
+  /* Looked up alone: another thread reads the same strings. */
+  lumos_string_id library = lumos_interned(job->strings, REBUILD_LIBRARY_ERROR, strlen(REBUILD_LIBRARY_ERROR));
+  bool of_library = library != LUMOS_NO_STRING && collective->common_error == library;
+  const struct lumos_common_error *error = of_library ? lumos_common_error_of(job, library) : NULL;
   return error == NULL ? 0 : lumos_decimal_value(error->sigma);
 }
 

@@ -102,12 +102,16 @@ static bool find_deviation(const struct rebuild_templates *templates, struct lum
   return done;
 }
 
+static int32_t recorded_replicas(const struct lumos_job *job) {
+  return job->models.count == 0 ? 1 : job->models.items[0].sizes.dp;
+}
+
 /* A second time where the slowest of all replicas is slower than those that are built. */
 static struct lumos_job *build_folded(const struct rebuild_templates *templates, struct rebuild_plan *plan,
                                       struct lumos_error *error) {
   struct lumos_job *built = rebuild_emit(templates, plan, error);
   const struct lumos_job *job = templates->blocks->job;
-  int32_t recorded = job->models.count == 0 ? 1 : job->models.items[0].sizes.dp;
+  int32_t recorded = recorded_replicas(job);
   bool slowed = false, done = built != NULL && rebuild_await_slowest(plan, built, recorded, &slowed, error);
   if (done && !slowed) {
     return built;
@@ -279,12 +283,8 @@ static enum rebuild_weights weights_for(const struct lumos_job *job, const struc
 }
 
 /* Ranks that stand for others, and what is known of how far these differ. */
-static void put_folded(struct lumos_job *job) {
-  int64_t all = lumos_job_weight(job), replicas = 0;
-  for (size_t r = 0; r < job->ranks.count; r++) {
-    const struct lumos_rank *rank = &job->ranks.items[r];
-    replicas = rank->has_parallel && rank->parallel.dp >= replicas ? (int64_t)rank->parallel.dp + 1 : replicas;
-  }
+static void put_folded(struct lumos_job *job, int32_t replicas) {
+  int64_t all = lumos_job_weight(job);
   if (all == (int64_t)job->ranks.count) {
     return;
   }
@@ -295,7 +295,7 @@ static void put_folded(struct lumos_job *job) {
                         : "how far replicas differ was not recorded, so none waits for a slower one");
   lumos_text_char(&text, '\0');
   lumos_job_note(job, "transform.folded", replicas > 1 ? LUMOS_INFO : LUMOS_WARNING, all, NULL, text.bytes,
-                 replicas > 1 ? NULL : "record several steps, or ranks of several replicas");
+                 replicas > 1 ? NULL : "record ranks of several replicas");
   lumos_text_free(&text);
 }
 
@@ -368,7 +368,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     tell_kept(both.built, job);
     tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
-    put_folded(both.built);
+    put_folded(both.built, recorded_replicas(job));
   }
   rebuild_kept_free(&kept);
   rebuild_templates_free(&templates);
