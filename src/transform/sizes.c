@@ -204,8 +204,8 @@ void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes) {
       lumos_text_format(&text, "changed from %lld", (long long)sizes->was[i]);
       lumos_text_char(&text, '\0');
       *member_of(&job->models.items[0], i) = (int32_t)sizes->now[i];
-      memcpy((char *)&job->models.items[0] + members[i].evidence,
-             &(lumos_string_id){lumos_intern_text(job->strings, text.bytes)}, sizeof(lumos_string_id));
+      lumos_string_id evidence = lumos_intern_text(job->strings, text.bytes);
+      memcpy((char *)&job->models.items[0] + members[i].evidence, &evidence, sizeof evidence);
       lumos_text_free(&text);
     }
   }
