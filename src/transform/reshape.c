@@ -6,13 +6,13 @@
  * parameters, if it is the optimizer's, else the activations.
  */
 #include "transform/reshape.h"
+
 #include "base/numbering.h"
 #include "base/text.h"
 #include "cost/kernel_cost.h"
 #include "cost/kernels.h"
 #include "cost/moved.h"
 #include "transform/dimensions.h"
-
 #include "transform/edit.h"
 #include "transform/estimates.h"
 #include "transform/network.h"
@@ -39,12 +39,13 @@ struct reshaping {
   uint8_t *strange;        /* by span: some tensor is of no known form */
   uint8_t *basis;          /* by task: enum basis */
   uint8_t *roles;          /* by string: of the group with this id, enum lumos_role */
-  double *parameters;      /* by rank: how many times as many it has; */
-  double of_layers;        /* of layers alone */
+  double *parameters;      /* by rank: how many times as many it has */
+  double of_layers;        /* the same, of layers alone */
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
   int64_t unknown, all;    /* ns of kernels: with shapes that are not understood, or without any; and of all */
+  int64_t unshaped;        /* of the unknown: without any */
 };
 
 /* ---- Parameters ---- */
@@ -304,6 +305,7 @@ static void count_unknown(struct reshaping *reshaping) {
           reshaping->basis[t] == SHAPES || reshaping->basis[t] == LIKE_KERNELS || task->kind == LUMOS_OPTIMIZER;
       reshaping->all += task->dur;
       reshaping->unknown += known ? 0 : task->dur;
+      reshaping->unshaped += known || reshaping->basis[t] != NOTHING ? 0 : task->dur;
     }
   }
 }
@@ -377,8 +379,9 @@ static void note_unknown(const struct reshaping *reshaping) {
                       "activations, or the parameters where it is the optimizer's",
                       100 * (double)reshaping->unknown / (double)reshaping->all);
     lumos_text_char(&text, '\0');
+    bool lacking = reshaping->unshaped > reshaping->unknown / 2; /* else recording more would not help */
     lumos_job_note(reshaping->job, "transform.unknown_shapes", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-                   "record with record_shapes=True");
+                   lacking ? "record with record_shapes=True" : NULL);
     lumos_text_free(&text);
   }
 }
