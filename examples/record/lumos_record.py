@@ -65,10 +65,12 @@ class Recorder:
     shapes   the sizes behind every matrix product
     sync     which stream or thread waited for which event (PyTorch 2.1 and later, on CUDA)
     stacks   Python functions and modules; slows the host, so leave it out where times matter
+    memory   every allocation of the framework, on the device too; slows the host
     hold_gc  no garbage collection while steps are timed or recorded: fewer outliers, but not quite the job as it was
     """
 
-    def __init__(self, folder, wait=10, warmup=3, steps=3, shapes=True, sync=True, stacks=False, hold_gc=False):
+    def __init__(self, folder, wait=10, warmup=3, steps=3, shapes=True, sync=True, stacks=False, memory=False,
+                 hold_gc=False):
         if steps < 1 or warmup < 1 or wait <= steps:
             raise ValueError(f"Recorder wants steps >= 1, warmup >= 1 and wait > steps, not {steps}, {warmup}, {wait}")
         self.folder = folder
@@ -78,7 +80,8 @@ class Recorder:
         self._timed = (wait - steps, wait)  # from the end of this step to that of that one, counted from 1
         self._first = wait + warmup  # recorded are the steps behind this one
         self._last = wait + warmup + steps
-        self._options = {"wait": wait, "warmup": warmup, "shapes": shapes, "sync": sync, "stacks": stacks}
+        self._options = {"wait": wait, "warmup": warmup, "shapes": shapes, "sync": sync, "stacks": stacks,
+                         "memory": memory}
         self._hold_gc = hold_gc
         self._collects = None  # whether garbage was collected before it was held back
         self._froze = False  # whether this recorder froze what there was
@@ -251,6 +254,7 @@ def _profiler(steps, options, save):
         "schedule": torch.profiler.schedule(wait=options["wait"], warmup=options["warmup"], active=steps, repeat=1),
         "on_trace_ready": save,
         "record_shapes": options["shapes"],
+        "profile_memory": options["memory"],
         "with_stack": options["stacks"],
         "with_modules": options["stacks"],
         "experimental_config": _experimental(options["sync"]),

@@ -18,6 +18,7 @@ import torch
 import torch.distributed
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 from lumos_record import Recorder
 
@@ -26,6 +27,7 @@ OPTIONS = (
     ("layers", 4, "transformer layers"),
     ("hidden", 512, "width of the model"),
     ("heads", 8, "attention heads"),
+    ("kv-heads", 0, "heads of keys and values; 0: as many as attention heads"),
     ("ffn", 0, "width within the feed-forward part; 0: four times the hidden width"),
     ("sequence", 256, "tokens of a sequence"),
     ("vocabulary", 8192, "different tokens"),
@@ -40,7 +42,10 @@ OPTIONS = (
 FLAGS = (
     ("bf16", "compute in bfloat16, weights in float32"),
     ("compile", "torch.compile the model (PyTorch 2)"),
+    ("graphs", "launch the model's kernels as CUDA graphs, forward and backward"),
+    ("recompute", "keep the input of each layer alone, and compute the rest again in the backward pass"),
     ("stacks", "record Python functions and modules, too"),
+    ("memory", "record allocations, too"),
     ("no-shapes", "record without sizes"),
     ("no-sync", "record without synchronisation events"),
     ("hold-gc", "no garbage collection while steps are timed or recorded"),
@@ -49,15 +54,19 @@ FLAGS = (
 
 
 class Attention(nn.Module):
-    def __init__(self, hidden, heads):
+    def __init__(self, hidden, heads, kv_heads):
         super().__init__()
-        self.heads = heads
-        self.input = nn.Linear(hidden, 3 * hidden)
+        self.heads, self.kv_heads = heads, kv_heads
+        self.width = hidden // heads
+        self.input = nn.Linear(hidden, (heads + 2 * kv_heads) * self.width)
         self.output = nn.Linear(hidden, hidden)
 
     def forward(self, x):
         batch, sequence, hidden = x.shape
-        q, k, v = (part.view(batch, sequence, self.heads, -1).transpose(1, 2) for part in self.input(x).chunk(3, dim=-1))
+        widths = [heads * self.width for heads in (self.heads, self.kv_heads, self.kv_heads)]
+        q, k, v = (part.view(batch, sequence, -1, self.width).transpose(1, 2) for part in self.input(x).split(widths, dim=-1))
+        if self.kv_heads != self.heads:
+            k, v = (part.repeat_interleave(self.heads // self.kv_heads, dim=1) for part in (k, v))
         return self.output(attend(q, k, v).transpose(1, 2).reshape(batch, sequence, hidden))
 
 
@@ -71,10 +80,10 @@ def attend(q, k, v):
 
 
 class Block(nn.Module):
-    def __init__(self, hidden, heads, ffn):
+    def __init__(self, hidden, heads, kv_heads, ffn):
         super().__init__()
         self.norm1 = nn.LayerNorm(hidden)
-        self.attention = Attention(hidden, heads)
+        self.attention = Attention(hidden, heads, kv_heads)
         self.norm2 = nn.LayerNorm(hidden)
         self.mlp = nn.Sequential(nn.Linear(hidden, ffn), nn.GELU(), nn.Linear(ffn, hidden))
 
@@ -91,14 +100,16 @@ class GPT(nn.Module):
         hidden = options.hidden
         self.tokens = nn.Embedding(options.vocabulary, hidden)
         self.positions = nn.Embedding(options.sequence, hidden)
-        self.blocks = nn.ModuleList(Block(hidden, options.heads, options.ffn or 4 * hidden) for _ in range(options.layers))
+        self.blocks = nn.ModuleList(Block(hidden, options.heads, options.kv_heads or options.heads, options.ffn or 4 * hidden)
+                                    for _ in range(options.layers))
+        self.recompute = options.recompute
         self.norm = nn.LayerNorm(hidden)
         self.head = nn.Linear(hidden, options.vocabulary, bias=False)
 
     def forward(self, tokens, targets):
         x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         for block in self.blocks:
-            x = block(x)
+            x = checkpoint(block, x, use_reentrant=False) if self.recompute and self.training else block(x)
         logits = self.head(self.norm(x))
         return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
@@ -120,9 +131,18 @@ def build(options, device, world):
     model = GPT(options).to(device)
     if options.compile:
         model = torch.compile(model)
+    if options.graphs:
+        model = graphed(model, options, device)
     if world > 1:
         model = nn.parallel.DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
     return model, torch.optim.AdamW(model.parameters(), lr=3e-4)
+
+
+def graphed(model, options, device):
+    """The model, its forward and backward pass captured once and launched as two graphs from then on."""
+    tokens = torch.zeros((options.micro_batch, options.sequence), dtype=torch.long, device=device)
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=options.bf16, cache_enabled=False):
+        return torch.cuda.make_graphed_callables(model, (tokens, tokens.clone()))
 
 
 def loader(options, device, rank, iterations):
@@ -153,7 +173,7 @@ def recorded(model, optimizer, options, device, rank):
     iterations = options.iterations or options.wait + options.warmup + options.steps
     recorder = Recorder(options.record, wait=options.wait, warmup=options.warmup, steps=options.steps,
                         shapes=not options.no_shapes, sync=not options.no_sync, stacks=options.stacks,
-                        hold_gc=options.hold_gc)
+                        memory=options.memory, hold_gc=options.hold_gc)
     with recorder:
         for batches in recorder.steps_of(loader(options, device, rank, iterations)):
             train_step(model, optimizer, batches, options, device)
@@ -172,6 +192,8 @@ def parse_arguments():
         parser.error("--hidden must be a multiple of --heads")
     if options.compile and not hasattr(torch, "compile"):
         parser.error("--compile wants PyTorch 2")
+    if options.kv_heads and options.heads % options.kv_heads != 0:
+        parser.error("--heads must be a multiple of --kv-heads")
     return options
 
 
@@ -186,10 +208,13 @@ def main():
         torch.distributed.init_process_group("nccl" if gpu else "gloo")
     model, optimizer = build(options, device, world)
     step = (recorded if options.record else timed)(model, optimizer, options, device, rank)
+    memory = torch.cuda.memory_stats(device) if gpu else {}
     if rank == 0:
         facts = {name: value for name, value in vars(options).items() if name not in ("record", "cpu")}
         facts.update(ranks=world, device=torch.cuda.get_device_name(device) if gpu else "cpu",
-                     torch=str(torch.__version__), unprofiled_step_ns=step)
+                     torch=str(torch.__version__), unprofiled_step_ns=step,
+                     peak_allocated_bytes=memory.get("allocated_bytes.all.peak"),
+                     peak_reserved_bytes=memory.get("reserved_bytes.all.peak"))
         print(json.dumps(facts))
     if world > 1:
         torch.distributed.destroy_process_group()

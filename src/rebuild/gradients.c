@@ -2,8 +2,8 @@
 
 #include "base/numbering.h"
 #include "cost/dtype.h"
+#include "program/parameters.h"
 #include "program/shapes.h"
-#include "rebuild/parameters.h"
 #include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +134,9 @@ static void search_thread(const struct search *search, const struct lumos_lane *
 static int64_t parameters_of(const struct lumos_job *job, const struct lumos_task *task) {
   const struct lumos_model_description *model = &job->models.items[0];
   int32_t shards = model->sizes.tp > 0 ? model->sizes.tp : 1;
-  __int128 parameters = rebuild_parameters(model, task->part == LUMOS_PART_LAYER, task->part == LUMOS_PART_EMBEDDING,
-                                           task->part == LUMOS_PART_HEAD);
+  bool embedding = task->part == LUMOS_PART_EMBEDDING;
+  int32_t words = embedding || task->part == LUMOS_PART_HEAD;
+  __int128 parameters = program_parameters(model, task->part == LUMOS_PART_LAYER, words, embedding);
   return (int64_t)(parameters / shards);
 }
 
@@ -233,7 +234,7 @@ static void search_job(struct rebuild_gradients *gradients, const struct lumos_j
     sum += gradients->items.items[i].elements;
   }
   if (sum == 0) {
-    bool known = job->models.count > 0 && rebuild_parameters_known(&job->models.items[0]);
+    bool known = job->models.count > 0 && program_parameters_known(&job->models.items[0]);
     gradients->items.count = 0;
     gradients->recorded = false;
     for (size_t l = 0; l < job->lanes.count && known; l++) {

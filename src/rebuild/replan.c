@@ -1,7 +1,7 @@
 #include "rebuild/replan.h"
 
+#include "program/parameters.h"
 #include "rebuild/fold.h"
-#include "rebuild/parameters.h"
 #include "rebuild/step.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@ struct replan {
   const struct rebuild_recorded *recorded;
   struct rebuild_plan *plan;
   struct lumos_rebuild to; /* nothing open; split: of every chunk, in the order of the model */
+  bool untied;             /* the head's weights are not the embedding's */
 };
 
 /* ---- ranks ---- */
@@ -53,14 +54,20 @@ static int32_t count_built(const struct rebuild_chunk *chunks, int32_t count) {
   return layers;
 }
 
+/* Where the model is not described well enough, layers are all that counts. */
+static __int128 count_parameters(const struct replan *replan, int32_t layers, bool first, bool last) {
+  const struct lumos_model_description *model = &replan->plan->model;
+  int32_t words = replan->untied ? first + last : first || last;
+  return program_parameters_known(model) ? program_parameters(model, layers, words, first) : layers;
+}
+
 /* How many parameters there are for one that there were, in millionths; more than can be planned are INT32_MAX. */
 static int64_t find_scale(const struct replan *replan, const struct rebuild_chunk *chunks, uint32_t like) {
   const struct rebuild_recorded *recorded = replan->recorded;
-  const struct lumos_model_description *model = &replan->plan->model;
   int32_t was = rebuild_coordinates(&recorded->job->ranks.items[like]).pp, count = replan->to.chunks;
   __int128 before =
-      rebuild_parameters(model, count_recorded(recorded, like), was == 0, was == recorded->pipeline.stages - 1);
-  __int128 now = rebuild_parameters(model, count_built(chunks, count), chunks[0].first, chunks[count - 1].last);
+      count_parameters(replan, count_recorded(recorded, like), was == 0, was == recorded->pipeline.stages - 1);
+  __int128 now = count_parameters(replan, count_built(chunks, count), chunks[0].first, chunks[count - 1].last);
   __int128 scale = before <= 0 ? 1000000 : now * 1000000 / before;
   return scale < 1 ? 1 : scale < INT32_MAX ? (int64_t)scale : INT32_MAX;
 }
@@ -318,6 +325,7 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
   struct rebuild_recorded recorded;
   struct replan replan = {.recorded = &recorded, .plan = plan};
   *plan = (struct rebuild_plan){.model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty};
+  replan.untied = program_is_untied(job);
   bool done = rebuild_recorded_read(&recorded, templates->blocks, error) && settle(&replan, asked, error) &&
               add_ranks(&replan, error);
   rebuild_recorded_free(&recorded);

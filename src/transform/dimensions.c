@@ -54,16 +54,6 @@ static void add_queries_keys_values(struct lumos_dimensions *dimensions, const s
            shards);
 }
 
-double lumos_parameters(const int64_t sizes[LUMOS_SIZES], int64_t ffn_matrices, double layers, double embeddings) {
-  double of[LUMOS_SIZES];
-  for (int i = 0; i < LUMOS_SIZES; i++) {
-    of[i] = sizes[i] == LUMOS_ABSENT ? 0 : (double)sizes[i];
-  }
-  double attention = of[LUMOS_HIDDEN] * of[LUMOS_HEAD_DIM] * (2 * of[LUMOS_HEADS] + 2 * of[LUMOS_KV_HEADS]);
-  return layers * (attention + (double)ffn_matrices * of[LUMOS_HIDDEN] * of[LUMOS_FFN]) +
-         embeddings * of[LUMOS_VOCABULARY] * of[LUMOS_HIDDEN];
-}
-
 #define SIZES(...) \
   (const int[]) { __VA_ARGS__, -1 }
 

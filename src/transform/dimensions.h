@@ -37,8 +37,4 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
 bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
                              const char *dtypes, struct lumos_text *out);
 
-/* The parameters of so many layers, and so many embeddings or heads, of the whole model. Norms and biases, which are few, are left
- * out. */
-double lumos_parameters(const int64_t sizes[LUMOS_SIZES], int64_t ffn_matrices, double layers, double embeddings);
-
 #endif

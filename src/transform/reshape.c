@@ -12,6 +12,7 @@
 #include "cost/kernel_cost.h"
 #include "cost/kernels.h"
 #include "cost/moved.h"
+#include "program/parameters.h"
 #include "transform/dimensions.h"
 #include "transform/edit.h"
 #include "transform/estimates.h"
@@ -50,56 +51,37 @@ struct reshaping {
 
 /* ---- Parameters ---- */
 
-/* The largest stretch of parameters that each rank's shapes show; 0: none. */
-static void find_stretches(const struct lumos_job *job, int64_t *stretches) {
-  for (size_t s = 0; s < job->spans.count; s++) {
-    const struct lumos_span *span = &job->spans.items[s];
-    const char *text = lumos_string(job->strings, span->shapes);
-    text += strspn(text, "[");
-    char *behind = NULL;
-    long long size = strtoll(text, &behind, 10);
-    if (behind != text && *behind == ']' && size > stretches[span->rank]) {
-      stretches[span->rank] = size;
-    }
-  }
-}
-
-/* How many embeddings, or heads of their own weights, the parameters of a rank have: its parts say whether there is any; one or two
- * is what its largest stretch of parameters is nearer to. */
-static double count_embeddings(const struct reshaping *reshaping, uint32_t rank, double layers, double stretch) {
-  const struct lumos_job *job = reshaping->job;
-  const struct lumos_rank *of = &job->ranks.items[rank];
+/* How many matrices of vocabulary x hidden a rank has. */
+static int32_t count_words(const struct lumos_job *job, const struct lumos_rank *rank, bool untied) {
   bool embeds = false, heads = false;
-  for (uint32_t t = of->task_first; t < of->task_first + of->task_count; t++) {
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     embeds |= job->tasks.items[t].part == LUMOS_PART_EMBEDDING;
     heads |= job->tasks.items[t].part == LUMOS_PART_HEAD;
   }
-  if (!embeds || !heads) {
-    return embeds || heads;
-  }
+  return untied ? embeds + heads : embeds || heads;
+}
+
+/* How many times as many parameters a rank has that has the layers of a pipeline stage. */
+static double growth(const struct reshaping *reshaping, int32_t layers, int32_t words) {
   const struct lumos_sizes *sizes = &reshaping->sizes;
-  double one = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, 1);
-  double two = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, 2);
-  return fabs(stretch - two) < fabs(stretch - one) ? 2 : 1;
+  struct lumos_model_description was = lumos_sizes_model(reshaping->job, sizes, false);
+  struct lumos_model_description now = lumos_sizes_model(reshaping->job, sizes, true);
+  double before = (double)program_parameters(&was, layers, words, false);
+  double after = (double)program_parameters(&now, layers, words, false);
+  return before > 0 ? after / before * (double)sizes->shards_were / (double)sizes->shards : 1;
 }
 
 static void find_parameters(struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
   const struct lumos_model_description *model = &job->models.items[0];
-  const struct lumos_sizes *sizes = &reshaping->sizes;
-  double layers = model->layers > 0 ? (double)model->layers / (model->sizes.pp > 0 ? model->sizes.pp : 1) : 1;
-  int64_t *stretches = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *stretches);
-  find_stretches(job, stretches);
+  int32_t stages = model->sizes.pp > 0 ? model->sizes.pp : 1;
+  bool untied = program_is_untied(job);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
-    double embeddings = count_embeddings(reshaping, r, layers, (double)stretches[r] * (double)sizes->shards_were);
-    double was = lumos_parameters(sizes->was, sizes->ffn_matrices, layers, embeddings);
-    double now = lumos_parameters(sizes->now, sizes->ffn_matrices, layers, embeddings);
-    reshaping->parameters[r] = was > 0 ? now / was * (double)sizes->shards_were / (double)sizes->shards : 1;
+    int32_t words = count_words(job, &job->ranks.items[r], untied);
+    /* A stage's share of the layers, times the stages */
+    reshaping->parameters[r] = growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages);
   }
-  free(stretches);
-  double was = lumos_parameters(sizes->was, sizes->ffn_matrices, 1, 0);
-  double now = lumos_parameters(sizes->now, sizes->ffn_matrices, 1, 0);
-  reshaping->of_layers = was > 0 ? now / was * (double)sizes->shards_were / (double)sizes->shards : 1;
+  reshaping->of_layers = growth(reshaping, 1, 0);
 }
 
 static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
@@ -189,6 +171,12 @@ static double elements_of(const char *shapes, bool largest) {
 
 static double over(double now, double was) { return was > 0 && now > 0 ? now / was : 1; }
 
+/* Of lists of tensors, which foreach ops take, the profiler records no shapes. */
+static bool is_told(const struct lumos_job *job, const struct lumos_span *span) {
+  return strstr(lumos_string(job->strings, span->dtypes), "TensorList") == NULL ||
+         strpbrk(lumos_string(job->strings, span->shapes), "0123456789") != NULL;
+}
+
 /* By the shapes of the op around it. */
 static double factor_of_span(const struct reshaping *reshaping, const struct lumos_task *task, uint32_t number) {
   const struct lumos_job *job = reshaping->job;
@@ -240,6 +228,7 @@ static void find_factors(struct reshaping *reshaping) {
       continue;
     }
     uint32_t span = lumos_shaped_op(job, task);
+    span = span != LUMOS_NONE && is_told(job, &job->spans.items[span]) ? span : LUMOS_NONE;
     bool strange = span != LUMOS_NONE && reshaping->strange[span] != 0;
     reshaping->basis[t] = span == LUMOS_NONE ? NOTHING : strange ? STRANGE_SHAPES : SHAPES;
     reshaping->factors[t] = reshaping->basis[t] == SHAPES

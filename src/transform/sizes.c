@@ -197,6 +197,16 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct l
       shards, (long long)(above <= all && above - shards < shards - below ? above : below));
 }
 
+struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,
+                                                 bool after) {
+  struct lumos_model_description model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty;
+  const int64_t *values = after ? sizes->now : sizes->was;
+  for (int i = 0; i < LUMOS_SIZES; i++) {
+    *member_of(&model, i) = values[i] == LUMOS_ABSENT ? LUMOS_ABSENT_INT : (int32_t)values[i];
+  }
+  return model;
+}
+
 void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes) {
   for (int i = 0; i < LUMOS_SIZES && job->models.count > 0; i++) {
     if (sizes->now[i] != sizes->was[i]) {

@@ -33,6 +33,10 @@ bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct 
 bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct lumos_sizes *sizes,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* The job's model before or after the change. */
+struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,
+                                                 bool after);
+
 /* Write them into the job's model. */
 void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes);
 

@@ -54,6 +54,24 @@ static void expect_wanted(const char *bracketed, uint32_t wanted) {
 
 static void expect(const char *bracketed) { expect_wanted(bracketed, 0); }
 
+/* A norm, a product, attention (*) or an activation, a product: the halves are alike, and take as long. */
+static void halves_with_and_without_attention_are_one_layer(void **state) {
+  (void)state;
+  static const char text[] = "xncccB*ccDancccBgccDancccB*ccDancccBgccDau";
+  char shown[3 * MOST];
+  bool attends[sizeof text];
+  struct hand by;
+  hand(&by, text);
+  found_in(&by.sequence, 0, shown);
+  assert_string_equal(shown, "x[ncccB*ccDa][ncccBgccDa][ncccB*ccDa][ncccBgccDa]u");
+  for (size_t i = 0; i < sizeof text; i++) {
+    attends[i] = text[i] == '*';
+  }
+  by.sequence.attends = attends;
+  found_in(&by.sequence, 0, shown);
+  assert_string_equal(shown, "x[ncccB*ccDancccBgccDa][ncccB*ccDancccBgccDa]u");
+}
+
 static void layers_lie_between_embedding_and_head(void **state) {
   (void)state;
   expect("xyz[aBcDefghij][aBcDefghij][aBcDefghij][aBcDefghij]uvw");
@@ -227,6 +245,7 @@ static void stages_have_a_layer_in_common(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(halves_with_and_without_attention_are_one_layer),
       cmocka_unit_test(layers_lie_between_embedding_and_head),
       cmocka_unit_test(what_some_layers_lack_or_have_more_does_no_harm),
       cmocka_unit_test(an_anchor_comes_once_a_layer),

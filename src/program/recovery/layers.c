@@ -218,6 +218,23 @@ static bool is_same_work(const struct search *search, const uint32_t *starts, ui
   return near >= most_layers * pieces;
 }
 
+/* Attention and feed-forward begin alike and may take as long: where every other piece attends, two are a layer. */
+static bool is_half(const struct search *search, const struct anchor *anchor) {
+  const bool *attends = search->sequence->attends;
+  bool before = false;
+  for (uint32_t k = 0; k + 1 < anchor->count && attends != NULL; k++) {
+    bool any = false;
+    for (uint32_t i = anchor->places[k]; i < anchor->places[k + 1]; i++) {
+      any |= attends[i];
+    }
+    if (k > 0 && any == before) {
+      return false;
+    }
+    before = any;
+  }
+  return attends != NULL && anchor->count > 2;
+}
+
 /* How far the layers reach on either side; false: not even once round. */
 static bool reach(const struct search *search, struct anchor *anchor) {
   const struct lumos_sequence *sequence = search->sequence;
@@ -284,7 +301,8 @@ static bool try_anchor(struct search *search, uint32_t symbol, struct anchor *an
     return false;
   }
   double even = evenness(search, anchor);
-  if (even < least_even || !is_same_work(search, anchor->places, anchor->count - 1) || !reach(search, anchor)) {
+  if (even < least_even || !is_same_work(search, anchor->places, anchor->count - 1) || is_half(search, anchor) ||
+      !reach(search, anchor)) {
     return false;
   }
   if (anchor->count == 2) {

@@ -12,6 +12,7 @@ struct lumos_sequence {
   /* [count]: what is launched; the same work has the same symbol, whatever the layer; 0: no part of any layer */
   const uint32_t *symbols;
   const int64_t *weights; /* [count]: ns of work, at least 0 */
+  const bool *attends;    /* [count]: is it an attention kernel? NULL: not known */
   uint32_t count;
 };
 
@@ -23,7 +24,7 @@ struct lumos_layers {
 
 /* Find the layers, `wanted` of them (0: any number): the shortest piece that the sequence repeats, at least twice, with
  * nearly the same work each time, as far as it goes on both sides. Symbols that are missing, added or replaced in some
- * layers do no harm while most are alike. count 0: nothing repeats, or too little of the sequence's weight does.
+ * layers do no harm while most are alike. Pieces of which every other one has the attention are halves of layers. count 0: nothing repeats, or too little of the sequence's weight does.
  * O(count x distinct symbols that repeat), of which at most 64 are tried. */
 struct lumos_layers lumos_layers_find(const struct lumos_sequence *sequence, uint32_t wanted);
 

@@ -66,7 +66,8 @@ static bool from_several(const struct lumos_recovery *recovery, uint8_t phase, s
       for (end = first; end < layer->view.count && program->elements.items[layer->view.elements[end]].layer == 1;) {
         end++;
       }
-      layer->sequence = (struct lumos_sequence){layer->view.symbols + first, layer->view.weights + first, end - first};
+      layer->sequence = (struct lumos_sequence){
+          .symbols = layer->view.symbols + first, .weights = layer->view.weights + first, .count = end - first};
       return true;
     }
   }
@@ -109,7 +110,8 @@ static bool from_common(const struct lumos_recovery *recovery, uint8_t phase, st
     lumos_view_close(&layer->view);
     return false;
   }
-  layer->sequence = (struct lumos_sequence){whole.symbols + start, whole.weights + start, end - start};
+  layer->sequence =
+      (struct lumos_sequence){.symbols = whole.symbols + start, .weights = whole.weights + start, .count = end - start};
   return true;
 }
 

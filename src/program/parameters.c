@@ -1,0 +1,141 @@
+#include "program/parameters.h"
+
+#include "base/numbering.h"
+#include "program/shapes.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* As much as any model has, or more: products of them fit into what they are multiplied in. */
+bool program_parameters_known(const struct lumos_model_description *model) {
+  enum { MOST = 1 << 24, MOST_MATRICES = 1 << 10 }; /* chosen */
+  const int32_t sizes[] = {model->hidden, model->heads, model->head_dim, model->ffn, model->vocabulary};
+  bool known = model->kv_heads <= MOST && model->ffn_matrices <= MOST_MATRICES && model->sequence <= MOST;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    known = known && sizes[i] > 0 && sizes[i] <= MOST;
+  }
+  return known;
+}
+
+static int64_t or_none(int32_t size) { return size > 0 ? size : 0; }
+
+/* Attention's four products, the feed-forward's. */
+static __int128 of_layer(const struct lumos_model_description *model) {
+  int64_t hidden = or_none(model->hidden), heads = or_none(model->heads);
+  int64_t keys = model->kv_heads > 0 ? model->kv_heads : heads;
+  int64_t matrices = model->ffn_matrices > 0 ? model->ffn_matrices : 2;
+  return (__int128)2 * hidden * or_none(model->head_dim) * (heads + keys) + matrices * hidden * or_none(model->ffn);
+}
+
+__int128 program_parameters(const struct lumos_model_description *model, int32_t layers, int32_t words, bool places) {
+  int64_t hidden = or_none(model->hidden);
+  __int128 all = layers * of_layer(model) + (__int128)words * or_none(model->vocabulary) * hidden;
+  return all + (places ? (__int128)or_none(model->sequence) * hidden : 0);
+}
+
+/* ---- weights of its own for the head ---- */
+
+/* Of the rank, the layers. Its shards hold a part of each. */
+struct holder {
+  const struct lumos_job *job;
+  const struct lumos_model_description *model;
+  const struct lumos_rank *rank;
+  __int128 tied, untied; /* parameters, if so */
+};
+
+/* The first rank with embedding and head; false: there is none. */
+static bool find_holder(struct holder *holder) {
+  const struct lumos_job *job = holder->job;
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    bool embeds = false, heads = false;
+    for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+      embeds |= job->tasks.items[t].part == LUMOS_PART_EMBEDDING;
+      heads |= job->tasks.items[t].part == LUMOS_PART_HEAD;
+    }
+    if (embeds && heads) {
+      int32_t layers = holder->model->layers > 0 ? holder->model->layers : 0;
+      holder->rank = rank;
+      holder->tied = program_parameters(holder->model, layers, 1, false);
+      holder->untied = program_parameters(holder->model, layers, 2, false);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* +1: untied, -1: tied, 0: so many parameters are neither. */
+static int judge(const struct holder *holder, __int128 parameters) {
+  enum { PART = 50 }; /* of what they are: norms, biases and positions, and padding. Chosen */
+  __int128 from_tied = parameters > holder->tied ? parameters - holder->tied : holder->tied - parameters;
+  __int128 from_untied = parameters > holder->untied ? parameters - holder->untied : holder->untied - parameters;
+  __int128 nearer = from_untied < from_tied ? from_untied : from_tied;
+  return nearer * PART > parameters ? 0 : from_untied < from_tied ? 1 : -1;
+}
+
+static int by_stretches(const struct holder *holder) {
+  const struct lumos_job *job = holder->job;
+  int64_t shards = holder->model->sizes.tp > 0 ? holder->model->sizes.tp : 1, stretch = 0;
+  uint32_t rank = (uint32_t)(holder->rank - job->ranks.items);
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    const char *text = span->rank == rank ? lumos_string(job->strings, span->shapes) : "";
+    text += strspn(text, "[");
+    char *behind = NULL;
+    long long size = strtoll(text, &behind, 10);
+    stretch = behind != text && *behind == ']' && size > stretch ? size : stretch;
+  }
+  int told = judge(holder, (__int128)stretch * shards);
+  for (uint32_t t = holder->rank->task_first; told == 0 && t < holder->rank->task_first + holder->rank->task_count;
+       t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    int64_t bytes = task->kind == LUMOS_MEMSET ? lumos_detail_of(job, task)->bytes : LUMOS_ABSENT;
+    for (int64_t size = 4; told == 0 && bytes != LUMOS_ABSENT && size >= 2; size /= 2) { /* of a number */
+      told = judge(holder, (__int128)(bytes / size) * shards);
+    }
+  }
+  return told;
+}
+
+static bool is_words(const struct lumos_model_description *model, const char *shapes) {
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  int64_t shards = model->sizes.tp > 0 ? model->sizes.tp : 1;
+  program_shape_read(shapes, inputs);
+  return inputs[0].count == 2 && inputs[0].of[1] == model->hidden && model->vocabulary > 0 &&
+         (inputs[0].of[0] == model->vocabulary || inputs[0].of[0] * shards == model->vocabulary);
+}
+
+/* The gradients of the vocabulary's size, and the backward passes. */
+static bool by_gradients(const struct holder *holder) {
+  const struct lumos_job *job = holder->job;
+  uint32_t rank = (uint32_t)(holder->rank - job->ranks.items);
+  struct lumos_numbering passes = {0};
+  size_t gradients = 0, count = 0;
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    gradients += span->rank == rank && span->shapes != LUMOS_NO_STRING &&
+                 strcmp(lumos_string(job->strings, span->name), "torch::autograd::AccumulateGrad") == 0 &&
+                 is_words(holder->model, lumos_string(job->strings, span->shapes));
+  }
+  for (uint32_t t = holder->rank->task_first; t < holder->rank->task_first + holder->rank->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (task->phase == LUMOS_BACKWARD && task->micro_batch >= 0 && task->step != LUMOS_ABSENT_INT) {
+      uint32_t number = lumos_number_of(&passes, lumos_key_pair((uint32_t)task->step, (uint32_t)task->micro_batch));
+      count = number >= count ? number + 1U : count;
+    }
+  }
+  lumos_numbering_free(&passes);
+  return count > 0 && gradients >= 2 * count;
+}
+
+bool program_is_untied(const struct lumos_job *job) {
+  struct holder holder = {.job = job};
+  if (job->models.count == 0) {
+    return false;
+  }
+  holder.model = &job->models.items[0];
+  if (!find_holder(&holder)) {
+    return false;
+  }
+  int told = by_stretches(&holder);
+  return told != 0 ? told > 0 : by_gradients(&holder);
+}
