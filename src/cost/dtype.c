@@ -1,6 +1,7 @@
 /* What traces call number formats. A new name is a row. */
 #include "cost/dtype.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const char *const names[LUMOS_DTYPES] = {
@@ -51,29 +52,38 @@ enum lumos_dtype lumos_dtype_recorded(const char *dtypes, int input, int *size) 
 }
 
 /* Parts of kernels' names, the most telling first: a name may say what it accumulates in, too. cuBLAS's nvjet says with
- * three letters what goes in, what is added up in, and what comes out; an s1688 of CUTLASS without a type beside it
- * multiplies TF32. */
+ * three letters what goes in, what is added up in, and what comes out, behind the architecture where it names one; an
+ * s1688 of CUTLASS without a type beside it multiplies TF32. */
 static const struct {
   const char *part;
   enum lumos_dtype dtype;
 } parts[] = {
-    {"nvjet_qq", LUMOS_FP8},       {"nvjet_oo", LUMOS_FP8},       {"e4m3", LUMOS_FP8},
-    {"e5m2", LUMOS_FP8},           {"float8", LUMOS_FP8},         {"_f8", LUMOS_FP8},
-    {"nvjet_t", LUMOS_BF16},       {"nvjet_sm100_t", LUMOS_BF16}, {"nvjet_h", LUMOS_FP16},
-    {"nvjet_sm100_h", LUMOS_FP16}, {"bf16", LUMOS_BF16},          {"bfloat16", LUMOS_BF16},
-    {"tf32", LUMOS_TF32},          {"fp16", LUMOS_FP16},          {"_f16", LUMOS_FP16},
-    {"gemm_f16", LUMOS_FP16},      {"h884gemm", LUMOS_FP16},      {"h1688gemm", LUMOS_FP16},
-    {"h16816gemm", LUMOS_FP16},    {"s884gemm", LUMOS_FP16},      {"half_t", LUMOS_FP16},
-    {"__half", LUMOS_FP16},        {"hgemm", LUMOS_FP16},         {"s1688gemm", LUMOS_TF32},
-    {"sgemm", LUMOS_FP32},         {"gemmSN", LUMOS_FP32},        {"dgemm", LUMOS_FP64},
-    {"d884gemm", LUMOS_FP64},      {"_i8816", LUMOS_INT8},        {"imma", LUMOS_INT8},
-    {"_BBS_BH", LUMOS_BF16},       {"_B_BS_BH", LUMOS_BF16},      {"_HHS_BH", LUMOS_FP16},
-    {"_H_HS_BH", LUMOS_FP16},      {"_SB_", LUMOS_FP32},          {"_S_B_", LUMOS_FP32},
+    {"nvjet_qq", LUMOS_FP8},    {"nvjet_oo", LUMOS_FP8},   {"e4m3", LUMOS_FP8},      {"e5m2", LUMOS_FP8},
+    {"float8", LUMOS_FP8},      {"_f8", LUMOS_FP8},        {"nvjet_t", LUMOS_BF16},  {"nvjet_h", LUMOS_FP16},
+    {"bf16", LUMOS_BF16},       {"bfloat16", LUMOS_BF16},  {"tf32", LUMOS_TF32},     {"fp16", LUMOS_FP16},
+    {"_f16", LUMOS_FP16},       {"gemm_f16", LUMOS_FP16},  {"h884gemm", LUMOS_FP16}, {"h1688gemm", LUMOS_FP16},
+    {"h16816gemm", LUMOS_FP16}, {"s884gemm", LUMOS_FP16},  {"half_t", LUMOS_FP16},   {"__half", LUMOS_FP16},
+    {"hgemm", LUMOS_FP16},      {"s1688gemm", LUMOS_TF32}, {"sgemm", LUMOS_FP32},    {"gemmSN", LUMOS_FP32},
+    {"dgemm", LUMOS_FP64},      {"d884gemm", LUMOS_FP64},  {"_i8816", LUMOS_INT8},   {"imma", LUMOS_INT8},
+    {"_BBS_BH", LUMOS_BF16},    {"_B_BS_BH", LUMOS_BF16},  {"_HHS_BH", LUMOS_FP16},  {"_H_HS_BH", LUMOS_FP16},
+    {"_SB_", LUMOS_FP32},       {"_S_B_", LUMOS_FP32},
 };
+
+/* "nvjet_sm90_tst_..." is looked up as "nvjet_tst_...". */
+static bool has_part(const char *name, const char *part) {
+  static const char family[] = "nvjet_";
+  enum { LENGTH = sizeof family - 1 };
+  const char *at = strncmp(part, family, LENGTH) == 0 ? strstr(name, "nvjet_sm") : NULL;
+  if (at == NULL) {
+    return strstr(name, part) != NULL;
+  }
+  at = strchr(at + LENGTH, '_');
+  return at != NULL && strncmp(at + 1, part + LENGTH, strlen(part) - LENGTH) == 0;
+}
 
 enum lumos_dtype lumos_dtype_of_kernel(const char *name) {
   for (size_t row = 0; row < sizeof parts / sizeof *parts; row++) {
-    if (strstr(name, parts[row].part) != NULL) {
+    if (has_part(name, parts[row].part)) {
       return parts[row].dtype;
     }
   }

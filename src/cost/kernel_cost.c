@@ -34,6 +34,7 @@ struct counting {
   const struct lumos_operation_rule **rules; /* by string */
   uint8_t *backward;                         /* by string: is it the name of a backward node? */
   uint8_t *helpers;                          /* by string: is it the name of a kernel that does not multiply? */
+  uint8_t *copiers;                          /* by string: is it the name of an op that only copies? */
   struct lumos_tokens tokens;
   bool packed;
   uint32_t *owners_of; /* by span: index + 1; 0: none */
@@ -130,13 +131,20 @@ static bool is_strong(const struct counting *counting, const struct lumos_task *
   return lumos_is_product(task->kind) && counting->helpers[task->name] == 0;
 }
 
+/* Autocast converts the inputs of a product in copies within the product's op. Where a checkpoint stops computing again
+ * as soon as it has what it needs, the last op has launched nothing else. */
+static bool is_copied(const struct counting *counting, uint32_t span) {
+  return counting->copiers[counting->job->spans.items[span].name] != 0;
+}
+
 /* Products and attention first, so that what else an op launches does not count where it has such. */
 static void assign(struct counting *counting, const struct lumos_lane *lane, bool strong) {
   const struct lumos_job *job = counting->job;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     uint32_t span = task->call != LUMOS_NONE ? job->tasks.items[task->call].span : task->span;
-    if (is_strong(counting, task) != strong || !is_compute(task) || span == LUMOS_NONE) {
+    if (is_strong(counting, task) != strong || !is_compute(task) || span == LUMOS_NONE ||
+        (!strong && is_copied(counting, span))) {
       continue;
     }
     uint32_t counted = counted_around(counting, span);
@@ -308,6 +316,7 @@ static void begin(struct counting *counting, const struct lumos_job *job) {
   counting->rules = lumos_allocate_zeroed(strings + 1U, sizeof(struct lumos_operation_rule *));
   counting->backward = lumos_allocate_zeroed(strings + 1U, 1);
   counting->helpers = lumos_allocate_zeroed(strings + 1U, 1);
+  counting->copiers = lumos_allocate_zeroed(strings + 1U, 1);
   uint8_t *seen = lumos_allocate_zeroed(strings + 1U, 1);
   for (size_t i = 0; i < job->tasks.count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
@@ -324,6 +333,7 @@ static void begin(struct counting *counting, const struct lumos_job *job) {
       const char *text = lumos_string(job->strings, name);
       counting->rules[name] = lumos_operation_rule(text);
       counting->backward[name] = strstr(text, "Backward") != NULL;
+      counting->copiers[name] = strcmp(text, "aten::copy_") == 0;
     }
   }
   free(seen);
@@ -356,6 +366,7 @@ void lumos_kernel_costs_find(const struct lumos_job *job, struct lumos_kernel_co
   costs->packed = counting.packed;
   free(counting.backward);
   free(counting.helpers);
+  free(counting.copiers);
   free(counting.owners_of);
   free(counting.covered);
   free(counting.kernels);

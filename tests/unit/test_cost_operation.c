@@ -147,6 +147,9 @@ static void formats_are_read_from_types_and_names(void **state) {
     enum lumos_dtype dtype;
   } kernels[] = {
       {"nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", LUMOS_BF16},
+      {"nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", LUMOS_BF16},
+      {"nvjet_sm100_hsh_128x256_64x4_2x1_2cta_v_bz_TNT", LUMOS_FP16},
+      {"nvjet_sm100_qqtst_128x256_128x6_2x1_2cta_v_bz_TNT", LUMOS_FP8},
       {"cutlass_80_tensorop_s1688gemm_128x128_32x3_tn_align1", LUMOS_TF32},
       {"cutlass_80_tensorop_bf16_s16816gemm_bf16_128x64_64x3_nn_align2", LUMOS_BF16},
       {"volta_sgemm_128x32_nt", LUMOS_FP32},

@@ -117,6 +117,19 @@ static void kernels_against_the_gpu(void **state) {
   lumos_job_free(job);
 }
 
+/* A product whose inputs are converted within its op, and which then does not run: what is computed again stops there. */
+static void a_product_that_does_not_run(void **state) {
+  (void)state;
+  struct lumos_job *job =
+      simulated(STEP("NVIDIA H100 80GB HBM3") SPAN("7", "t2", "aten::linear", ",'sequence':7" SQUARE)
+                    SPAN("8", "t2", "aten::copy_", ",'parent':'0:7'") LAUNCH("12", "t2", 4, "8")
+                        KERNEL("13", 6, "elementwise", "bfloat16_copy", 1250000, 1000, "12", "backward"));
+  expect_flops(job, "bfloat16_copy", LUMOS_ABSENT);
+  expect_metric(job, "hardware_flops step=1", 687195);
+  assert_false(has_note(job, "sim.above_peak"));
+  lumos_job_free(job);
+}
+
 /* What is not known is absent, and what cannot be is told. */
 static void other_gpus(void **state) {
   (void)state;
@@ -255,6 +268,7 @@ int main(void) {
       cmocka_unit_test(the_model_and_what_ran),
       cmocka_unit_test(what_is_known_of_all_but_a_twentieth_is_told),
       cmocka_unit_test(kernels_against_the_gpu),
+      cmocka_unit_test(a_product_that_does_not_run),
       cmocka_unit_test(other_gpus),
       cmocka_unit_test(by_formula),
       cmocka_unit_test(more_than_fits),
