@@ -342,6 +342,11 @@ def finding(text):
         times = [metric['value'] for metric in document['metrics'] if metric['name'] == 'straggler_free_path']
         compare(text, said, max(times) / sum(times))
         rest = rest.replace('(%s' % said, '', 1)
+    for what, said in re.findall('(GEMM|attention)[^;]*, at (%s) of peak' % SHARE, rest):
+        kinds = {row['name']: row['kind'] for row in table('kernels')}
+        rows = [row for row in table('rates') if kinds.get(row['name']) == what.lower() and row['flops_share'] is not None]
+        compare(text, said, sum(row['time'] * row['flops_share'] for row in rows) / sum(row['time'] for row in rows))
+        rest = rest.replace(said, '', 1)
     for said in re.findall('(%s) of the step lies outside' % SHARE, rest):
         compare(text, said, of_job('not_recorded', spoken))
         rest = rest.replace(said, '', 1)

@@ -1,6 +1,7 @@
 /* Opportunities read from their metrics, and what they say in words and as a table. */
 #include "report/content/opportunities.h"
 
+#include "report/content/advice.h"
 #include "report/content/alike.h"
 #include "report/content/tables.h"
 #include "report/text/names.h"
@@ -102,6 +103,7 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
   }
   take_means(&opportunities->list, all->steps, job->strings);
   take_means(&opportunities->changes, all->steps, job->strings);
+  report_practice_read(facts, opportunities->list.count > 0, &opportunities->practice);
 }
 
 void report_opportunities_free(struct report_opportunities *opportunities) {
@@ -140,56 +142,27 @@ const struct report_opportunity *report_best_opportunity(const struct report_opp
 
 /* ---- Words ---- */
 
-/* A kind of work: its name, its time in a sentence (NULL: "the time in <name>"), and what to do about it. */
+/* A kind of work: its name, and its time in a sentence (NULL: "the time in <name>"). */
 struct subject {
-  const char *kind, *name, *time, *action;
+  const char *kind, *name, *time;
   enum report_paint paint;
 };
 
 static const struct subject subjects[] = {
-    {"host", "CPU overhead", "CPU time",
-     "Launch less from the CPU: capture the step in CUDA graphs, compile it with torch.compile, or fuse small kernels.",
-     (enum report_paint)LUMOS_OP},
-    {"launch", "launch latency", "launch latency", "Launch fewer, larger kernels, or replay them from CUDA graphs.",
-     (enum report_paint)LUMOS_LAUNCH},
-    {"communication", "all communication", NULL,
-     "Overlap communication with computation: tune the bucket size and prefetch.", PAINT_COMMUNICATION},
-    {"stragglers", "uneven ranks", "what ranks take longer than similar ones at the median",
-     "Even out ranks: the same work, GPU clocks and CPU cores for each.", PAINT_WAIT},
-    {"gemm", "GEMM kernels", NULL,
-     "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
-     "micro-batches.",
-     (enum report_paint)LUMOS_GEMM},
-    {"attention", "attention kernels", NULL,
-     "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention.",
-     (enum report_paint)LUMOS_ATTENTION},
-    {"elementwise", "elementwise kernels", NULL, "Fuse elementwise kernels with torch.compile.",
-     (enum report_paint)LUMOS_ELEMENTWISE},
-    {"norm", "normalization kernels", NULL, "Use fused normalization kernels.", (enum report_paint)LUMOS_NORM},
-    {"reduction", "reduction kernels", NULL, "Fuse reductions with the work before them (torch.compile).",
-     (enum report_paint)LUMOS_REDUCTION},
-    {"optimizer", "optimizer kernels", NULL, "Use a fused optimizer (fused=True), or shard it over ranks.",
-     (enum report_paint)LUMOS_OPTIMIZER},
-    {"embedding", "embedding kernels", NULL, "Fuse or shard embedding tables, and look up each row once.",
-     (enum report_paint)LUMOS_EMBEDDING},
-    {"copy", "copies", NULL, "Pin CPU memory, copy with non_blocking=True, and keep data on the GPU.",
-     (enum report_paint)LUMOS_COPY},
-    {"memset", "memsets", NULL, "Clear fewer buffers: zero_grad(set_to_none=True).", (enum report_paint)LUMOS_MEMSET},
-    {"other", "other GPU work", NULL, "Fuse or replace the longest of these kernels.",
-     (enum report_paint)LUMOS_OTHER_DEVICE},
-};
-
-/* Of communication of one group, by its role. */
-static const char *const group_actions[LUMOS_OTHER_ROLE + 1] = {
-    [0] = "Overlap this communication with computation.",
-    [LUMOS_TENSOR] = "Overlap tensor-parallel communication (sequence parallelism, async TP), or use a smaller "
-                     "tensor-parallel size.",
-    [LUMOS_PIPELINE] = "Overlap sends and receives with computation, and balance the stages.",
-    [LUMOS_DATA] = "Overlap gradient communication with the backward pass: tune bucket_cap_mb, or accumulate over more "
-                   "micro-batches.",
-    [LUMOS_EXPERT] = "Balance tokens over experts, and overlap the all-to-all with computation.",
-    [LUMOS_CONTEXT] = "Overlap context-parallel exchanges with attention.",
-    [LUMOS_OTHER_ROLE] = "Overlap this communication with computation.",
+    {"host", "CPU overhead", "CPU time", (enum report_paint)LUMOS_OP},
+    {"launch", "launch latency", "launch latency", (enum report_paint)LUMOS_LAUNCH},
+    {"communication", "all communication", NULL, PAINT_COMMUNICATION},
+    {"stragglers", "uneven ranks", "what ranks take longer than similar ones at the median", PAINT_WAIT},
+    {"gemm", "GEMM kernels", NULL, (enum report_paint)LUMOS_GEMM},
+    {"attention", "attention kernels", NULL, (enum report_paint)LUMOS_ATTENTION},
+    {"elementwise", "elementwise kernels", NULL, (enum report_paint)LUMOS_ELEMENTWISE},
+    {"norm", "normalization kernels", NULL, (enum report_paint)LUMOS_NORM},
+    {"reduction", "reduction kernels", NULL, (enum report_paint)LUMOS_REDUCTION},
+    {"optimizer", "optimizer kernels", NULL, (enum report_paint)LUMOS_OPTIMIZER},
+    {"embedding", "embedding kernels", NULL, (enum report_paint)LUMOS_EMBEDDING},
+    {"copy", "copies", NULL, (enum report_paint)LUMOS_COPY},
+    {"memset", "memsets", NULL, (enum report_paint)LUMOS_MEMSET},
+    {"other", "other GPU work", NULL, (enum report_paint)LUMOS_OTHER_DEVICE},
 };
 
 /* NULL: a kind that this version does not know. */
@@ -282,11 +255,12 @@ void report_put_halving(const struct report_opportunities *opportunities, const 
   put_gain(opportunities, opportunity, out);
 }
 
-const char *report_opportunity_action(const struct report_opportunities *opportunities,
-                                      const struct report_opportunity *opportunity) {
-  const struct subject *subject = subject_of(opportunities->job, opportunity);
-  const struct lumos_group *group = group_of(opportunities->job, opportunity->group);
-  return subject != NULL ? subject->action : group_actions[group == NULL ? 0 : group->role];
+void report_put_opportunity_action(const struct report_opportunities *opportunities,
+                                   const struct report_opportunity *opportunity, struct lumos_text *out) {
+  const struct lumos_job *job = opportunities->job;
+  if (!report_put_advice(&opportunities->practice, lumos_string(job->strings, opportunity->kind), out)) {
+    report_put_group_advice(job, group_of(job, opportunity->group), out);
+  }
 }
 
 enum report_paint report_paint_of_opportunity(const struct report_opportunities *opportunities,
@@ -512,37 +486,26 @@ static struct time_sum *find_times(const struct report_facts *facts, const struc
 
 /* ---- Changes ---- */
 
-/* A change: what it is, in a sentence, and how to make it. */
+/* A change: what it is, in a sentence. */
 static const struct improvement {
-  const char *kind, *name, *doing, *action;
+  const char *kind, *name, *doing;
   enum report_paint paint;
 } improvements[] = {
-    {"cuda_graphs", "CUDA graphs", "Launching each pass as a CUDA graph",
-     "Capture each pass in a CUDA graph: torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.",
-     (enum report_paint)LUMOS_OP},
+    {"cuda_graphs", "CUDA graphs", "Launching each pass as a CUDA graph", (enum report_paint)LUMOS_OP},
     {"fused_kernels", "fused elementwise and normalization kernels",
      "Fusing neighboring elementwise and normalization kernels, which then move fewer bytes,",
-     "Compile the model with torch.compile, or use fused kernels for neighboring small ones.",
      (enum report_paint)LUMOS_ELEMENTWISE},
     {"fused_launches", "fused elementwise and normalization kernels",
      "Launching neighboring elementwise and normalization kernels as one (their shapes are not recorded, so kernel "
      "time "
      "stays)",
-     "Compile the model with torch.compile, or use fused kernels for neighboring small ones.",
      (enum report_paint)LUMOS_ELEMENTWISE},
-    {"faster_network", "a network twice as fast", "Doubling the network\xE2\x80\x99s bandwidth",
-     "Use faster links between the GPUs, or send less: reduce gradients in bf16, or shard the model along fewer ranks.",
-     PAINT_COMMUNICATION},
+    {"faster_network", "a network twice as fast", "Doubling the network\xE2\x80\x99s bandwidth", PAINT_COMMUNICATION},
     {"no_straggler", "slow ranks as fast as similar ranks", "Bringing slow ranks to the speed of similar ranks",
-     "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a similar rank.",
      PAINT_WAIT},
     {"overlapped_gradients", "gradients reduced beside the backward pass",
-     "Reducing gradients entirely beside the backward pass",
-     "Overlap gradient reduction with the last backward pass: smaller buckets in DDP, overlap_grad_reduce in "
-     "Megatron-LM.",
-     PAINT_COMMUNICATION},
-    {"balanced_stages", "balanced pipeline stages", "Giving every pipeline stage the same work",
-     "Move layers from the slowest stage to the others, until all take the same time.", PAINT_WAIT},
+     "Reducing gradients entirely beside the backward pass", PAINT_COMMUNICATION},
+    {"balanced_stages", "balanced pipeline stages", "Giving every pipeline stage the same work", PAINT_WAIT},
 };
 
 /* NULL: this version does not know it. */
@@ -563,10 +526,12 @@ void report_put_improvement(const struct report_opportunities *opportunities, co
   put_gain(opportunities, change, out);
 }
 
-const char *report_improvement_action(const struct report_opportunities *opportunities,
-                                      const struct report_opportunity *change) {
-  const struct improvement *improvement = improvement_of(opportunities, change);
-  return improvement == NULL ? "A newer version of Lumos says what to do." : improvement->action;
+void report_put_improvement_action(const struct report_opportunities *opportunities,
+                                   const struct report_opportunity *change, struct lumos_text *out) {
+  const char *kind = lumos_string(opportunities->job->strings, change->kind);
+  if (!report_put_change_advice(&opportunities->practice, kind, out)) {
+    lumos_text_put(out, "A newer version of Lumos says what to do.");
+  }
 }
 
 enum report_paint report_paint_of_improvement(const struct report_opportunities *opportunities,

@@ -7,6 +7,7 @@
 #define LUMOS_REPORT_OPPORTUNITIES_H
 
 #include "report/content/facts.h"
+#include "report/content/practice.h"
 #include "report/content/table.h"
 #include "report/draw/scene.h"
 
@@ -24,6 +25,7 @@ struct report_opportunities {
   struct report_opportunity_list changes;
   int64_t step; /* as simulated; LUMOS_ABSENT */
   bool none;    /* they were looked for, and nothing would help */
+  struct report_practice practice;
 };
 
 /* None where all work is the host's. */
@@ -52,9 +54,9 @@ void report_put_halving_of(const struct report_opportunities *opportunities,
 /* "Halving CPU time cuts the step to 33.0 ms (-21.6 %)" */
 void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
                         struct lumos_text *out);
-/* What to do, in the imperative: a sentence with its full stop. */
-const char *report_opportunity_action(const struct report_opportunities *opportunities,
-                                      const struct report_opportunity *opportunity);
+/* What to do that the job does not do already, in the imperative: a sentence with its full stop. */
+void report_put_opportunity_action(const struct report_opportunities *opportunities,
+                                   const struct report_opportunity *opportunity, struct lumos_text *out);
 
 void report_put_opportunities_finding(const struct report_opportunities *opportunities, struct lumos_text *out);
 void report_put_opportunities_reading(const struct report_opportunities *opportunities, struct lumos_text *out);
@@ -67,8 +69,8 @@ void report_put_improvement_name(const struct report_opportunities *opportunitie
                                  const struct report_opportunity *change, struct lumos_text *out);
 void report_put_improvement(const struct report_opportunities *opportunities, const struct report_opportunity *change,
                             struct lumos_text *out);
-const char *report_improvement_action(const struct report_opportunities *opportunities,
-                                      const struct report_opportunity *change);
+void report_put_improvement_action(const struct report_opportunities *opportunities,
+                                   const struct report_opportunity *change, struct lumos_text *out);
 void report_improvements_table(const struct report_opportunities *opportunities, struct report_table *table);
 enum report_paint report_paint_of_improvement(const struct report_opportunities *opportunities,
                                               const struct report_opportunity *change);

@@ -207,8 +207,8 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     if (gain.opportunity != NULL && gain.opportunity != diagnosis_cure(story).opportunity &&
         (gain.is_change || story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE)) {
       lumos_text_put(&evidence, ". "); /* its action, which the page's first lines lack */
-      lumos_text_put(&evidence, (gain.is_change ? report_improvement_action
-                                                : report_opportunity_action)(story->opportunities, gain.opportunity));
+      (gain.is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
+                                                                                       gain.opportunity, &evidence);
     }
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;

@@ -2,6 +2,7 @@
 #include "report/diagnosis/words.h"
 
 #include "base/ascii.h"
+#include "report/content/advice.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -329,7 +330,7 @@ static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_BUBBLE] = "Use more micro-batches",
     [LUMOS_CAUSE_WAITING] = "Even out the work of ranks, or reduce how often they meet",
     [LUMOS_CAUSE_COMMUNICATION] = "Overlap communication with computation, or reduce its bytes",
-    [LUMOS_CAUSE_CPU_BOUND] = "Capture the step in CUDA graphs, or fuse kernels so that fewer are launched",
+    [LUMOS_CAUSE_CPU_BOUND] = ", or fuse kernels so that fewer are launched", /* behind the advice about graphs */
     [LUMOS_CAUSE_SYNCHRONIZATION] = "Remove synchronizations such as .item() and .cpu() from the step",
     [LUMOS_CAUSE_COPIES] = "Copy from pinned memory with non_blocking=True, on a stream of its own",
     [LUMOS_CAUSE_IDLE] = "Look at the critical path for what the GPUs wait for",
@@ -395,6 +396,9 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   }
   if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, out)) {
     return;
+  }
+  if (finding->cause == LUMOS_CAUSE_CPU_BOUND) {
+    report_put_graphs_advice(&story->opportunities->practice, out);
   }
   bool matched = finding->cause != LUMOS_CAUSE_UNSPLIT || !has_all_ranks(story->job);
   lumos_text_put(out, matched ? actions[finding->cause]
@@ -618,9 +622,9 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
 void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct report_opportunity *best = report_best_opportunity(story->opportunities);
   if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_COMPUTE) {
-    lumos_text_put(out, best != NULL && diagnosis_predicts(story->diagnosis)
-                            ? report_opportunity_action(story->opportunities, best)
-                            : "");
+    if (best != NULL && diagnosis_predicts(story->diagnosis)) {
+      report_put_opportunity_action(story->opportunities, best, out);
+    }
   } else if (story->diagnosis->count > 0) {
     put_action(story, &story->diagnosis->findings[0], out);
     lumos_text_char(out, '.');

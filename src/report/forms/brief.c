@@ -81,8 +81,8 @@ static size_t fill_rows(const struct report_content *content, const struct repor
     lumos_text_put(&text, "\xE2\x88\x92");
     report_put_share(&text, report_opportunity_gain_share(opportunities, one->half));
     report_set_take(row, "gain", &text);
-    report_set_text(row, "action",
-                    (changes ? report_improvement_action : report_opportunity_action)(opportunities, one));
+    (changes ? report_put_improvement_action : report_put_opportunity_action)(opportunities, one, &text);
+    report_set_take(row, "action", &text);
     rows++;
   }
   return rows;

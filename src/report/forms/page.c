@@ -250,7 +250,8 @@ static void fill_gain(const struct report_opportunities *opportunities, const st
 static void fill_action(const struct report_opportunities *opportunities, const struct report_opportunity *item,
                         int64_t most, struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_set_text(scope, "action", report_opportunity_action(opportunities, item));
+  report_put_opportunity_action(opportunities, item, &text);
+  report_set_take(scope, "action", &text);
   report_set_text(scope, "paint", report_paint_row(report_paint_of_opportunity(opportunities, item))->css);
   report_put_halving(opportunities, item, &text);
   fill_gain(opportunities, item, most, &text, scope);
@@ -266,7 +267,8 @@ static void fill_changes(const struct report_opportunities *opportunities, const
       continue; /* which stands above */
     }
     struct report_scope *scope = report_section_item(section, "actions");
-    report_set_text(scope, "action", report_improvement_action(opportunities, change));
+    report_put_improvement_action(opportunities, change, &text);
+    report_set_take(scope, "action", &text);
     report_set_text(scope, "paint", report_paint_row(report_paint_of_improvement(opportunities, change))->css);
     report_put_improvement(opportunities, change, &text);
     fill_gain(opportunities, change, most, &text, scope);

@@ -1,0 +1,351 @@
+/* Each piece of advice has a condition: that the job does not do so already. Where it does, the advice is what is left. */
+#include "report/content/advice.h"
+
+#include "report/text/numbers.h"
+#include <string.h>
+
+/* Chosen: from here on a job does something, and from there on there is nothing left of it to do; per cent of the time. */
+enum { SOME = 20, MOST = 50, ALMOST_ALL = 90 };
+
+/* ---- CUDA graphs ---- */
+
+static int64_t launched_singly(const struct report_practice *practice) {
+  int64_t single = 0;
+  for (int phase = 0; phase <= LUMOS_OTHER_PHASE; phase++) {
+    single = report_sum(single, practice->single[phase]);
+  }
+  return single;
+}
+
+static bool uses_graphs(const struct report_practice *practice) {
+  return report_practice_most(practice->replayed, report_sum(practice->replayed, launched_singly(practice)), SOME);
+}
+
+/* Of the kernels that no graph launches, most are of this phase. */
+static int phase_outside_graphs(const struct report_practice *practice) {
+  int most = 0;
+  for (int phase = 1; phase <= LUMOS_OTHER_PHASE; phase++) {
+    most = practice->single[phase] > practice->single[most] ? phase : most;
+  }
+  return most;
+}
+
+void report_put_graphs_advice(const struct report_practice *practice, struct lumos_text *out) {
+  static const char *const outside[LUMOS_OTHER_PHASE + 1] = {
+      [LUMOS_FORWARD] = "Capture the rest of the forward pass in CUDA graphs",
+      [LUMOS_BACKWARD] = "Capture the rest of the backward pass in CUDA graphs",
+      [LUMOS_WEIGHT] = "Capture the weight gradients in CUDA graphs",
+      [LUMOS_OPTIMIZER_PHASE] = "Capture the optimizer in CUDA graphs, too (capturable=True)",
+  };
+  const char *rest =
+      uses_graphs(practice) ? outside[phase_outside_graphs(practice)] : "Capture the step in CUDA graphs";
+  lumos_text_put(out, rest != NULL ? rest : "Capture the rest of the step in CUDA graphs");
+}
+
+/* ---- Kinds of work ---- */
+
+typedef void advising(const struct report_practice *practice, struct lumos_text *out);
+
+static void put(struct lumos_text *out, const char *text) { lumos_text_put(out, text); }
+
+static bool compiles(const struct report_practice *practice, enum lumos_task_kind kind, int per_cent) {
+  return report_practice_most(practice->compiled[kind], practice->time[kind], per_cent);
+}
+
+static bool compiles_any(const struct report_practice *practice) {
+  return compiles(practice, LUMOS_ELEMENTWISE, SOME) || compiles(practice, LUMOS_NORM, SOME) ||
+         compiles(practice, LUMOS_REDUCTION, SOME);
+}
+
+static void advise_cpu(const struct report_practice *practice, struct lumos_text *out) {
+  bool graphs = uses_graphs(practice);
+  if (graphs) {
+    report_put_graphs_advice(practice, out);
+    put(out, ", or fuse small kernels.");
+  } else if (compiles_any(practice)) {
+    put(out, "Launch less from the CPU: capture the step in CUDA graphs (torch.compile, mode=\"reduce-overhead\").");
+  } else {
+    put(out, "Launch less from the CPU: capture the step in CUDA graphs, compile it with torch.compile, or fuse small "
+             "kernels.");
+  }
+}
+
+static void advise_launches(const struct report_practice *practice, struct lumos_text *out) {
+  if (uses_graphs(practice)) {
+    report_put_graphs_advice(practice, out);
+    put(out, ".");
+  } else {
+    put(out, "Launch fewer, larger kernels, or replay them from CUDA graphs.");
+  }
+}
+
+/* ", at 84.5 % of peak" */
+static void put_reached(int64_t peak, struct lumos_text *out) {
+  if (peak != LUMOS_ABSENT && peak > 0) {
+    put(out, ", at ");
+    report_put_share(out, peak);
+    put(out, " of peak");
+  }
+}
+
+/* Nearly what the best product on this GPU reaches, so that other sizes would not help. */
+static bool reaches_best(const struct report_practice *practice) {
+  enum { GOOD = 700000 }; /* millionths of the peak; chosen, for GPUs whose best is not known */
+  int64_t best = practice->best_product;
+  return practice->gemm_peak >= (best != LUMOS_ABSENT ? best / 100 * ALMOST_ALL : GOOD);
+}
+
+static const char *format_of_most(const struct report_practice *practice) {
+  int most = LUMOS_NO_DTYPE;
+  for (int dtype = LUMOS_NO_DTYPE + 1; dtype < LUMOS_DTYPES; dtype++) {
+    most = practice->formats[dtype] > practice->formats[most] || most == LUMOS_NO_DTYPE ? dtype : most;
+  }
+  return lumos_dtype_name((enum lumos_dtype)most);
+}
+
+static void advise_gemm(const struct report_practice *practice, struct lumos_text *out) {
+  const int64_t *formats = practice->formats;
+  int64_t all = practice->time[LUMOS_GEMM];
+  int64_t wide = report_sum(report_sum(formats[LUMOS_FP64], formats[LUMOS_FP32]), formats[LUMOS_TF32]);
+  int64_t narrow = report_sum(report_sum(formats[LUMOS_FP8], formats[LUMOS_FP4]), formats[LUMOS_INT8]);
+  if (all == 0 || report_practice_most(formats[LUMOS_NO_DTYPE], all, MOST)) {
+    put(out, "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
+             "micro-batches.");
+    return;
+  }
+  if (report_practice_most(wide, all, SOME)) {
+    put(out, report_practice_most(wide, all, MOST) ? "Multiply in bf16 or fp16 instead of fp32 or TF32."
+                                                   : "Multiply in bf16 or fp16 everywhere: some GEMMs still use fp32 "
+                                                     "or TF32.");
+    return;
+  }
+  if (report_practice_most(practice->sized - practice->aligned, practice->sized, SOME)) {
+    put(out, "Make the sizes of all GEMMs multiples of 64.");
+    return;
+  }
+  bool larger = !reaches_best(practice), narrower = practice->has_fp8 && narrow == 0;
+  bool less = report_practice_most(practice->again, all, SOME / 2);
+  const char *ways[3];
+  int count = 0;
+  ways[count] = "larger micro-batches";
+  count += larger;
+  ways[count] = "fp8";
+  count += narrower;
+  ways[count] = "recomputing less";
+  count += less;
+  put(out, count > 0 ? "Try " : "Multiply less");
+  for (int i = 0; i < count; i++) {
+    lumos_text_format(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", ways[i]);
+  }
+  lumos_text_format(out, ": GEMMs already run in %s", format_of_most(practice));
+  put_reached(practice->gemm_peak, out);
+  put(out, ".");
+}
+
+static void advise_attention(const struct report_practice *practice, struct lumos_text *out) {
+  int64_t all = practice->time[LUMOS_ATTENTION];
+  if (!report_practice_most(practice->fused_attention, all, MOST)) {
+    put(out, "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention.");
+    return;
+  }
+  bool old = report_practice_most(practice->old_attention, all, MOST);
+  put(out, old ? "Use FlashAttention-3 or cuDNN\xE2\x80\x99s attention, which are made for this GPU: it now runs "
+                 "FlashAttention-2"
+               : "Attend to fewer tokens, such as in windows: attention kernels are fused already");
+  put_reached(practice->attention_peak, out);
+  put(out, ".");
+}
+
+/* Elementwise work, norms and reductions: torch.compile fuses them. */
+static bool put_compiled(const struct report_practice *practice, enum lumos_task_kind kind, struct lumos_text *out) {
+  bool all = compiles(practice, kind, ALMOST_ALL), most = compiles(practice, kind, MOST);
+  if (most) {
+    put(out, all ? "Move fewer bytes, such as in narrower formats: torch.compile already fuses these kernels."
+                 : "Look for graph breaks: torch.compile already fuses most of this time.");
+  }
+  return most;
+}
+
+static void advise_elementwise(const struct report_practice *practice, struct lumos_text *out) {
+  if (put_compiled(practice, LUMOS_ELEMENTWISE, out)) {
+    return;
+  }
+  put(out, report_practice_most(practice->conversions, practice->time[LUMOS_ELEMENTWISE], MOST)
+               ? "Convert and copy less, which most of it is: keep weights in the format that GEMMs read, or compile "
+                 "with torch.compile."
+               : "Fuse elementwise kernels with torch.compile.");
+}
+
+static void advise_norm(const struct report_practice *practice, struct lumos_text *out) {
+  if (!put_compiled(practice, LUMOS_NORM, out)) {
+    put(out, "Fuse normalization with its neighbors (torch.compile, Transformer Engine).");
+  }
+}
+
+static void advise_reduction(const struct report_practice *practice, struct lumos_text *out) {
+  if (put_compiled(practice, LUMOS_REDUCTION, out)) {
+    return;
+  }
+  put(out, report_practice_most(practice->of_loss, practice->time[LUMOS_REDUCTION], MOST)
+               ? "Fuse the loss with the output head (a chunked cross entropy): most of it is the softmax of the loss."
+               : "Fuse reductions with the work before them (torch.compile).");
+}
+
+static void advise_optimizer(const struct report_practice *practice, struct lumos_text *out) {
+  bool fused = report_practice_most(practice->fused_optimizer, practice->time[LUMOS_OPTIMIZER], MOST);
+  bool shard = practice->has_replicas && !practice->shards_optimizer;
+  if (!fused) {
+    put(out, shard ? "Use a fused optimizer (fused=True), or shard it over replicas."
+                   : "Use a fused optimizer (fused=True).");
+  } else {
+    put(out, shard ? "Shard the optimizer over replicas: it is fused already."
+                   : "Keep the optimizer\xE2\x80\x99s state in fewer bytes: it is fused already.");
+  }
+}
+
+static void advise_embedding(const struct report_practice *practice, struct lumos_text *out) {
+  put(out, report_practice_most(practice->fused_embedding, practice->time[LUMOS_EMBEDDING], MOST)
+               ? "Look up each row once, or shard embedding tables further: lookups are fused already."
+               : "Fuse or shard embedding tables, and look up each row once.");
+}
+
+static void advise_copies(const struct report_practice *practice, struct lumos_text *out) {
+  int64_t all = practice->time[LUMOS_COPY];
+  put(out, all == 0 || report_practice_most(practice->pageable, all, SOME)
+               ? "Pin CPU memory, copy with non_blocking=True, and keep data on the GPU."
+           : report_practice_most(practice->within, all, MOST)
+               ? "Avoid clones and concatenations: most of it is copied within the GPU."
+               : "Keep data on the GPU, or copy on a stream of its own: memory is pinned already.");
+}
+
+static const struct {
+  const char *kind, *advice; /* advice: whatever the job does; NULL: */
+  advising *advise;
+} kinds[] = {
+    {"host", NULL, advise_cpu},
+    {"launch", NULL, advise_launches},
+    {"communication", "Overlap communication with computation: tune the bucket size and prefetch.", NULL},
+    {"stragglers", "Even out ranks: the same work, GPU clocks and CPU cores for each.", NULL},
+    {"gemm", NULL, advise_gemm},
+    {"attention", NULL, advise_attention},
+    {"elementwise", NULL, advise_elementwise},
+    {"norm", NULL, advise_norm},
+    {"reduction", NULL, advise_reduction},
+    {"optimizer", NULL, advise_optimizer},
+    {"embedding", NULL, advise_embedding},
+    {"copy", NULL, advise_copies},
+    {"memset", "Clear fewer buffers: zero_grad(set_to_none=True).", NULL},
+    {"other", "Fuse or replace the longest of these kernels.", NULL},
+};
+
+bool report_put_advice(const struct report_practice *practice, const char *kind, struct lumos_text *out) {
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (strcmp(kind, kinds[i].kind) == 0) {
+      if (kinds[i].advise != NULL) {
+        kinds[i].advise(practice, out);
+      } else {
+        put(out, kinds[i].advice);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+/* ---- Groups ---- */
+
+/* Does a group's communication do that? */
+static bool group_does(const struct lumos_job *job, const struct lumos_group *group, const char *op) {
+  for (size_t i = 0; i < job->collectives.count; i++) {
+    const struct lumos_collective *collective = &job->collectives.items[i];
+    if (collective->group == group->id && collective->op != LUMOS_NO_STRING &&
+        strcmp(lumos_string(job->strings, collective->op), op) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void report_put_group_advice(const struct lumos_job *job, const struct lumos_group *group, struct lumos_text *out) {
+  switch (group == NULL ? 0 : group->role) {
+    case LUMOS_TENSOR:
+      put(out, group_does(job, group, "reduce_scatter") /* sequence parallelism */
+                   ? "Overlap tensor-parallel communication (async TP), or use a smaller tensor-parallel size."
+                   : "Overlap tensor-parallel communication (sequence parallelism, async TP), or use a smaller "
+                     "tensor-parallel size.");
+      return;
+    case LUMOS_PIPELINE:
+      put(out, "Overlap sends and receives with computation, and balance the stages.");
+      return;
+    case LUMOS_DATA:
+      put(out, group_does(job, group, "reduce_scatter")
+                   ? "Overlap gradient communication with the backward pass: tune prefetching, or accumulate over "
+                     "more micro-batches."
+                   : "Overlap gradient communication with the backward pass: tune bucket_cap_mb, or accumulate over "
+                     "more micro-batches.");
+      return;
+    case LUMOS_EXPERT:
+      put(out, "Balance tokens over experts, and overlap the all-to-all with computation.");
+      return;
+    case LUMOS_CONTEXT:
+      put(out, "Overlap context-parallel exchanges with attention.");
+      return;
+    default:
+      put(out, "Overlap this communication with computation.");
+  }
+}
+
+/* ---- Changes ---- */
+
+static void make_graphs(const struct report_practice *practice, struct lumos_text *out) {
+  if (uses_graphs(practice)) {
+    report_put_graphs_advice(practice, out);
+    put(out, ".");
+  } else {
+    put(out, "Capture each pass in a CUDA graph: torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.");
+  }
+}
+
+static void fuse_neighbors(const struct report_practice *practice, struct lumos_text *out) {
+  put(out, compiles_any(practice)
+               ? "Look for graph breaks between neighboring kernels: torch.compile is used already."
+               : "Compile the model with torch.compile, or use fused kernels for neighboring small ones.");
+}
+
+static void speed_up_network(const struct report_practice *practice, struct lumos_text *out) {
+  put(out, practice->narrow_gradients || !practice->has_replicas
+               ? "Use faster links between the GPUs, or send less: shard the model along fewer ranks."
+               : "Use faster links between the GPUs, or send less: reduce gradients in bf16, or shard the model along "
+                 "fewer ranks.");
+}
+
+static const struct {
+  const char *change, *advice; /* as of kinds */
+  advising *advise;
+} changes[] = {
+    {"cuda_graphs", NULL, make_graphs},
+    {"fused_kernels", NULL, fuse_neighbors},
+    {"fused_launches", NULL, fuse_neighbors},
+    {"faster_network", NULL, speed_up_network},
+    {"no_straggler",
+     "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a similar rank.", NULL},
+    {"overlapped_gradients",
+     "Overlap gradient reduction with the last backward pass: smaller buckets in DDP, overlap_grad_reduce in "
+     "Megatron-LM.",
+     NULL},
+    {"balanced_stages", "Move layers from the slowest stage to the others, until all take the same time.", NULL},
+};
+
+bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out) {
+  for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+    if (strcmp(change, changes[i].change) == 0) {
+      if (changes[i].advise != NULL) {
+        changes[i].advise(practice, out);
+      } else {
+        put(out, changes[i].advice);
+      }
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,223 @@
+/* Nobody is advised to do what the job does already: kernels by their names, of times that are given. */
+#include "unit/report_job.h"
+
+#include "report/content/advice.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { MOST_KERNELS = 3 };
+
+struct kernel {
+  const char *name; /* NULL: no more */
+  int64_t dur;
+};
+
+/* Kernels of one kind, launched one by one unless the call says otherwise. */
+static struct lumos_job *job_of(enum lumos_task_kind kind, const struct kernel kernels[MOST_KERNELS],
+                                const char *call) {
+  struct lumos_job *job = lumos_job_new();
+  uint32_t rank = add_rank(job, 0);
+  uint32_t thread = add_lane(job, rank, "t1", LUMOS_THREAD);
+  uint32_t stream = add_lane(job, rank, "s7", LUMOS_STREAM);
+  job->ranks.items[rank].device_name = lumos_intern_text(job->strings, "NVIDIA H100 80GB HBM3");
+  uint32_t launch = add_task(job, thread, LUMOS_LAUNCH, call, 0, 1);
+  for (int i = 0; i < MOST_KERNELS && kernels[i].name != NULL; i++) {
+    uint32_t task = add_task(job, stream, kind, kernels[i].name, 100 * i, kernels[i].dur);
+    job->tasks.items[task].call = launch;
+    job->tasks.items[task].phase = LUMOS_FORWARD;
+  }
+  finish_job(job);
+  return job;
+}
+
+static void expect_of(const struct report_practice *practice, const char *kind, const char *expected) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  assert_true(report_put_advice(practice, kind, &text));
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, expected);
+  lumos_text_free(&text);
+}
+
+static struct report_practice practice_of(struct lumos_job *job) {
+  struct report_facts facts;
+  struct report_practice practice;
+  report_facts_read(job, &facts);
+  report_practice_read(&facts, true, &practice);
+  report_facts_free(&facts);
+  return practice;
+}
+
+#define FOREACH "multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpListAlphaFunctor<float, 2, 2, 0> >"
+#define FUSED "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4> >"
+#define CAST "vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda()>"
+
+static void what_is_left(void **state) {
+  (void)state;
+  static const struct {
+    enum lumos_task_kind kind;
+    const char *name;
+    struct kernel kernels[MOST_KERNELS];
+    const char *advice;
+  } cases[] = {
+      {LUMOS_GEMM,
+       "gemm",
+       {{"a_gemm", 40}},
+       "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
+       "micro-batches."},
+      {LUMOS_GEMM,
+       "gemm",
+       {{"nvjet_sm90_tst_128x256", 40}},
+       "Try larger micro-batches or fp8: GEMMs already run in bf16."},
+      {LUMOS_GEMM,
+       "gemm",
+       {{"nvjet_sm90_qqtst_128x256", 30}, {"nvjet_sm90_tst_128x256", 10}},
+       "Try larger micro-batches: GEMMs already run in fp8."},
+      {LUMOS_GEMM,
+       "gemm",
+       {{"ampere_sgemm_128x64_tn", 30}, {"nvjet_tst_128x256", 10}},
+       "Multiply in bf16 or fp16 instead of fp32 or TF32."},
+      {LUMOS_GEMM,
+       "gemm",
+       {{"ampere_sgemm_128x64_tn", 10}, {"nvjet_tst_128x256", 30}},
+       "Multiply in bf16 or fp16 everywhere: some GEMMs still use fp32 or TF32."},
+      {LUMOS_ATTENTION,
+       "attention",
+       {{"my_attention", 40}},
+       "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention."},
+      {LUMOS_ATTENTION,
+       "attention",
+       {{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16", 40}},
+       "Attend to fewer tokens, such as in windows: attention kernels are fused already."},
+      {LUMOS_ATTENTION,
+       "attention",
+       {{"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128> >", 40}},
+       "Use FlashAttention-3 or cuDNN\xE2\x80\x99s attention, which are made for this GPU: it now runs "
+       "FlashAttention-2."},
+      {LUMOS_OPTIMIZER, "optimizer", {{FOREACH, 40}}, "Use a fused optimizer (fused=True)."},
+      {LUMOS_OPTIMIZER,
+       "optimizer",
+       {{FUSED, 30}, {FOREACH, 10}},
+       "Keep the optimizer\xE2\x80\x99s state in fewer bytes: it is fused already."},
+      {LUMOS_ELEMENTWISE, "elementwise", {{"add", 40}}, "Fuse elementwise kernels with torch.compile."},
+      {LUMOS_ELEMENTWISE,
+       "elementwise",
+       {{"add", 10}, {CAST, 30}},
+       "Convert and copy less, which most of it is: keep weights in the format that GEMMs read, or compile with "
+       "torch.compile."},
+      {LUMOS_ELEMENTWISE,
+       "elementwise",
+       {{"add", 10}, {"triton_poi_fused_add_3", 30}},
+       "Look for graph breaks: torch.compile already fuses most of this time."},
+      {LUMOS_NORM,
+       "norm",
+       {{"triton_per_fused_native_layer_norm_1", 30}},
+       "Move fewer bytes, such as in narrower formats: torch.compile already fuses these kernels."},
+      {LUMOS_NORM,
+       "norm",
+       {{"vectorized_layer_norm_kernel", 30}},
+       "Fuse normalization with its neighbors (torch.compile, Transformer Engine)."},
+      {LUMOS_REDUCTION,
+       "reduction",
+       {{"cunn_SoftMaxForward<LogSoftMaxForwardEpilogue>", 30}},
+       "Fuse the loss with the output head (a chunked cross entropy): most of it is the softmax of the loss."},
+      {LUMOS_COPY,
+       "copy",
+       {{"Memcpy HtoD (Pageable -> Device)", 30}},
+       "Pin CPU memory, copy with non_blocking=True, and keep data on the GPU."},
+      {LUMOS_COPY,
+       "copy",
+       {{"Memcpy HtoD (Pinned -> Device)", 30}},
+       "Keep data on the GPU, or copy on a stream of its own: memory is pinned already."},
+      {LUMOS_COPY,
+       "copy",
+       {{"Memcpy DtoD (Device -> Device)", 30}},
+       "Avoid clones and concatenations: most of it is copied within the GPU."},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = job_of(cases[i].kind, cases[i].kernels, "cudaLaunchKernel");
+    struct report_practice practice = practice_of(job);
+    expect_of(&practice, cases[i].name, cases[i].advice);
+    lumos_job_free(job);
+  }
+}
+
+static void expect_graphs(const struct report_practice *practice, const char *clause, const char *change) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_graphs_advice(practice, &text);
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, clause);
+  text.length = 0;
+  assert_true(report_put_change_advice(practice, "cuda_graphs", &text));
+  lumos_text_char(&text, '\0');
+  assert_non_null(strstr(text.bytes, change));
+  lumos_text_free(&text);
+}
+
+/* Three kernels in a graph and one of the optimizer beside it. */
+static void graphs_that_are_there(void **state) {
+  (void)state;
+  const struct kernel kernels[MOST_KERNELS] = {{"add", 10}, {"add", 10}, {"add", 10}};
+  struct lumos_job *job = job_of(LUMOS_ELEMENTWISE, kernels, "cudaLaunchKernel");
+  struct report_practice practice = practice_of(job);
+  expect_graphs(&practice, "Capture the step in CUDA graphs", "Capture each pass in a CUDA graph: ");
+  lumos_job_free(job);
+  job = job_of(LUMOS_ELEMENTWISE, kernels, "cudaGraphLaunch");
+  practice = practice_of(job);
+  practice.single[LUMOS_OPTIMIZER_PHASE] = 1;
+  assert_int_equal(practice.replayed, 3);
+  expect_graphs(&practice, "Capture the optimizer in CUDA graphs, too (capturable=True)",
+                "Capture the optimizer in CUDA graphs, too (capturable=True).");
+  expect_of(&practice, "host", "Capture the optimizer in CUDA graphs, too (capturable=True), or fuse small kernels.");
+  lumos_job_free(job);
+}
+
+/* Of the peak, and of what the GPU's best product reaches: by figures that are given. */
+static void what_is_reached(void **state) {
+  (void)state;
+  struct report_practice practice = {.gemm_peak = 790000, .best_product = 803000, .attention_peak = LUMOS_ABSENT};
+  practice.time[LUMOS_GEMM] = practice.formats[LUMOS_BF16] = 1000;
+  expect_of(&practice, "gemm", "Multiply less: GEMMs already run in bf16, at 79.0\xC2\xA0% of peak.");
+  practice.has_fp8 = true;
+  practice.again = 250;
+  expect_of(&practice, "gemm", "Try fp8 or recomputing less: GEMMs already run in bf16, at 79.0\xC2\xA0% of peak.");
+  practice.gemm_peak = 400000;
+  expect_of(&practice, "gemm",
+            "Try larger micro-batches, fp8 or recomputing less: GEMMs already run in bf16, at 40.0\xC2\xA0% of peak.");
+  practice.sized = 1000;
+  practice.aligned = 700;
+  expect_of(&practice, "gemm", "Make the sizes of all GEMMs multiples of 64.");
+}
+
+/* Replicas that shard their optimizer already, and gradients that are narrow already. */
+static void what_replicas_do(void **state) {
+  (void)state;
+  struct report_practice practice = {.has_replicas = true};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  practice.time[LUMOS_OPTIMIZER] = 1000;
+  expect_of(&practice, "optimizer", "Use a fused optimizer (fused=True), or shard it over replicas.");
+  practice.shards_optimizer = true;
+  expect_of(&practice, "optimizer", "Use a fused optimizer (fused=True).");
+  assert_true(report_put_change_advice(&practice, "faster_network", &text));
+  lumos_text_char(&text, '\0');
+  assert_non_null(strstr(text.bytes, "reduce gradients in bf16"));
+  text.length = 0;
+  practice.narrow_gradients = true;
+  assert_true(report_put_change_advice(&practice, "faster_network", &text));
+  lumos_text_char(&text, '\0');
+  assert_null(strstr(text.bytes, "reduce gradients in bf16"));
+  assert_false(report_put_change_advice(&practice, "something_new", &text));
+  lumos_text_free(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_left),
+      cmocka_unit_test(graphs_that_are_there),
+      cmocka_unit_test(what_is_reached),
+      cmocka_unit_test(what_replicas_do),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
