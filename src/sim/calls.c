@@ -20,12 +20,19 @@ struct call_time {
   int64_t time;
 };
 
+/* A way through the calls of a job's threads. */
+struct walk {
+  const struct lumos_job *job;
+  const struct lumos_timeline *timeline;
+  LUMOS_VECTOR(uint32_t) cut; /* calls whose segments are still to come */
+};
+
 struct calls {
   struct lumos_job *job;
   const struct lumos_timeline *timeline;
+  struct walk walk;
   struct lumos_named_sums sums, short_kernels;
   LUMOS_VECTOR(struct call_time) times;
-  LUMOS_VECTOR(uint32_t) cut; /* calls whose segments are still to come */
 };
 
 static bool is_call(uint8_t kind) {
@@ -33,34 +40,34 @@ static bool is_call(uint8_t kind) {
          kind == LUMOS_OTHER_HOST;
 }
 
-static int64_t start_of(const struct calls *calls, uint32_t task) {
-  return calls->timeline->runs == NULL ? calls->job->tasks.items[task].start : calls->timeline->runs[task].start;
+static int64_t start_of(const struct walk *walk, uint32_t task) {
+  return walk->timeline->runs == NULL ? walk->job->tasks.items[task].start : walk->timeline->runs[task].start;
 }
 
-static int64_t time_of(const struct calls *calls, uint32_t task) {
-  return calls->timeline->runs == NULL ? calls->job->tasks.items[task].dur : calls->timeline->runs[task].dur;
+static int64_t time_of(const struct walk *walk, uint32_t task) {
+  return walk->timeline->runs == NULL ? walk->job->tasks.items[task].dur : walk->timeline->runs[task].dur;
 }
 
-static uint32_t first_segment(const struct calls *calls, uint32_t call) {
-  uint32_t first = lumos_detail_of(calls->job, &calls->job->tasks.items[call])->first_segment;
+static uint32_t first_segment(const struct walk *walk, uint32_t call) {
+  uint32_t first = lumos_detail_of(walk->job, &walk->job->tasks.items[call])->first_segment;
   return first == LUMOS_NONE || first > call ? call : first;
 }
 
-static int64_t length_of(const struct calls *calls, uint32_t call) {
-  uint32_t first = first_segment(calls, call);
-  return first == call ? time_of(calls, call) : start_of(calls, call) + time_of(calls, call) - start_of(calls, first);
+static int64_t length_of(const struct walk *walk, uint32_t call) {
+  uint32_t first = first_segment(walk, call);
+  return first == call ? time_of(walk, call) : start_of(walk, call) + time_of(walk, call) - start_of(walk, first);
 }
 
 /* An earlier segment of a call that was met. */
-static bool is_segment(struct calls *calls, uint32_t index) {
-  const struct lumos_task *tasks = calls->job->tasks.items;
-  while (calls->cut.count > 0 && first_segment(calls, calls->cut.items[calls->cut.count - 1]) > index) {
-    calls->cut.count--;
+static bool is_segment(struct walk *walk, uint32_t index) {
+  const struct lumos_task *tasks = walk->job->tasks.items;
+  while (walk->cut.count > 0 && first_segment(walk, walk->cut.items[walk->cut.count - 1]) > index) {
+    walk->cut.count--;
   }
-  for (size_t i = 0; i < calls->cut.count; i++) {
-    uint32_t call = calls->cut.items[i];
-    bool own = lumos_detail_of(calls->job, &tasks[index])->first_segment != LUMOS_NONE;
-    if (first_segment(calls, call) == index ||
+  for (size_t i = 0; i < walk->cut.count; i++) {
+    uint32_t call = walk->cut.items[i];
+    bool own = lumos_detail_of(walk->job, &tasks[index])->first_segment != LUMOS_NONE;
+    if (first_segment(walk, call) == index ||
         (!own && tasks[index].name == tasks[call].name && tasks[index].kind == tasks[call].kind &&
          tasks[index].span == tasks[call].span)) {
       return true;
@@ -69,33 +76,40 @@ static bool is_segment(struct calls *calls, uint32_t index) {
   return false;
 }
 
-static void add_call(struct calls *calls, uint32_t step, uint32_t index) {
+static void walk_stretch(struct walk *walk, uint32_t step, const struct lumos_stretch *stretch,
+                         lumos_call_visitor *visit, void *context) {
+  for (uint32_t t = stretch->first + stretch->count; t-- > stretch->first;) {
+    if (is_call(walk->job->tasks.items[t].kind) && (walk->cut.count == 0 || !is_segment(walk, t))) {
+      visit(context, step, t, length_of(walk, t));
+      if (first_segment(walk, t) < t) {
+        lumos_vector_push(&walk->cut, t);
+      }
+    }
+  }
+}
+
+void lumos_walk_calls(const struct lumos_job *job, const struct lumos_timeline *timeline,
+                      const struct lumos_stretches *stretches, lumos_call_visitor *visit, void *context) {
+  struct walk walk = {.job = job, .timeline = timeline};
+  for (size_t i = stretches->count; i-- > 0;) {
+    const struct lumos_stretch *stretch = &stretches->items[i];
+    uint32_t step = lumos_job_step(timeline, stretch->step);
+    if (step != LUMOS_NONE && job->lanes.items[stretch->lane].kind == LUMOS_THREAD) {
+      walk_stretch(&walk, step, stretch, visit, context);
+    }
+  }
+  lumos_vector_free(&walk.cut);
+}
+
+static void add_call(void *context, uint32_t step, uint32_t index, int64_t time) {
+  struct calls *calls = context;
   const struct lumos_task *task = &calls->job->tasks.items[index];
   int64_t weight = lumos_task_weight(calls->job, task);
-  int64_t time = length_of(calls, index);
-  if (first_segment(calls, index) < index) {
-    lumos_vector_push(&calls->cut, index);
-  }
   lumos_named_add(&calls->sums, step, task->name, TIME, time, weight);
   lumos_named_add(&calls->sums, step, task->name, COUNT, 1, weight);
   lumos_named_add(&calls->sums, step, task->name, LONG, time > LONG_CALL, weight);
   if (lumos_named_counts(&calls->sums, step)) {
     lumos_vector_push(&calls->times, ((struct call_time){task->name, (int32_t)weight, time}));
-  }
-}
-
-static void add_threads(struct calls *calls, const struct lumos_stretches *stretches) {
-  for (size_t i = stretches->count; i-- > 0;) {
-    const struct lumos_stretch *stretch = &stretches->items[i];
-    uint32_t step = lumos_job_step(calls->timeline, stretch->step);
-    if (step == LUMOS_NONE || calls->job->lanes.items[stretch->lane].kind != LUMOS_THREAD) {
-      continue;
-    }
-    for (uint32_t t = stretch->first + stretch->count; t-- > stretch->first;) {
-      if (is_call(calls->job->tasks.items[t].kind) && (calls->cut.count == 0 || !is_segment(calls, t))) {
-        add_call(calls, step, t);
-      }
-    }
   }
 }
 
@@ -123,11 +137,11 @@ static void add_streams(struct calls *calls, const struct lumos_stretches *stret
     for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
       uint32_t call = job->tasks.items[t].call;
       if (call != LUMOS_NONE && launched[call] == 1) {
-        int64_t length = length_of(calls, call);
+        int64_t length = length_of(&calls->walk, call);
         int64_t weight = lumos_task_weight(job, &job->tasks.items[t]);
         lumos_named_add(&calls->sums, step, job->tasks.items[call].name, LAUNCHED, 1, weight);
         lumos_named_add(&calls->short_kernels, step, job->tasks.items[call].name, 0,
-                        length <= LONG_CALL && time_of(calls, t) < length, weight);
+                        length <= LONG_CALL && time_of(&calls->walk, t) < length, weight);
       }
     }
   }
@@ -263,15 +277,14 @@ static void write_rows(struct calls *calls) {
 
 void lumos_write_calls(struct lumos_job *job, const struct lumos_timeline *timeline,
                        const struct lumos_stretches *stretches) {
-  struct calls calls = {.job = job, .timeline = timeline};
+  struct calls calls = {.job = job, .timeline = timeline, .walk = {.job = job, .timeline = timeline}};
   lumos_named_begin(&calls.sums, job, timeline);
   lumos_named_begin(&calls.short_kernels, job, timeline);
-  add_threads(&calls, stretches);
+  lumos_walk_calls(job, timeline, stretches, add_call, &calls);
   add_streams(&calls, stretches);
   write_rows(&calls);
   write_quantiles(&calls);
   lumos_named_free(&calls.sums);
   lumos_named_free(&calls.short_kernels);
   lumos_vector_free(&calls.times);
-  lumos_vector_free(&calls.cut);
 }

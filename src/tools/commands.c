@@ -18,7 +18,7 @@
 static const char prefix[] = "lumos-";
 
 /* Listed in this order, first the one that runs the whole pipe. */
-static const char *const known[] = {"report", "parse", "graph", "transform", "sim", "render"};
+static const char *const known[] = {"report", "compare", "parse", "graph", "transform", "sim", "render"};
 
 enum { KNOWN = sizeof known / sizeof *known, PREFIX = sizeof prefix - 1 };
 

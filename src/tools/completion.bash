@@ -162,4 +162,4 @@ _lumos() {
   COMPREPLY=("${found[@]#"$cut"}")
 }
 
-complete -F _lumos lumos lumos-{parse,graph,transform,sim,render,report}
+complete -F _lumos lumos lumos-{parse,graph,transform,sim,render,report,compare}

@@ -1,6 +1,5 @@
 #include "tools/picturing.h"
 
-#include "base/ascii.h"
 #include "base/duration.h"
 #include <string.h>
 
@@ -8,23 +7,14 @@ static bool is_picture(enum lumos_report_format format) {
   return format == LUMOS_REPORT_SVG || format == LUMOS_REPORT_PNG || format == LUMOS_REPORT_PDF;
 }
 
-/* A whole number of at most `most`, from *at on, which moves behind it; -1: there is none. */
-static int32_t read_number(const char **at, int32_t most) {
-  int64_t number = lumos_is_digit(**at) ? 0 : -1;
-  while (lumos_is_digit(**at) && number <= most) {
-    number = 10 * number + (*(*at)++ - '0');
-  }
-  return number > most ? -1 : (int32_t)number;
-}
-
 static bool read_size(const char *size, struct lumos_report_options *report, struct lumos_error *error) {
   enum { LEAST_PIXELS = 200, MOST_PIXELS = 16384 /* a side. Chosen: a PNG of that square has 1 GB */, MOST_RATIO = 4 };
   const char *at = size;
-  int32_t width = read_number(&at, MOST_PIXELS);
+  int32_t width = tool_number_read(&at, MOST_PIXELS);
   report->is_ratio = *at == ':';
   bool parted = width > 0 && (*at == ':' || *at == 'x');
   at += parted;
-  int32_t height = parted ? read_number(&at, MOST_PIXELS) : -1;
+  int32_t height = parted ? tool_number_read(&at, MOST_PIXELS) : -1;
   report->width = width;
   report->height = height;
   bool good = height > 0 && *at == '\0' && width <= MOST_RATIO * height && height <= MOST_RATIO * width &&
@@ -38,21 +28,7 @@ static bool read_size(const char *size, struct lumos_report_options *report, str
 /* "0,2-5" */
 static bool read_ranks(struct tool_picturing *picturing, struct lumos_report_options *report,
                        struct lumos_error *error) {
-  enum { MOST = 1 << 20 };
-  const char *at = picturing->ranks;
-  bool good = true;
-  do {
-    int32_t first = read_number(&at, MOST);
-    int32_t last = first;
-    if (*at == '-') {
-      at++;
-      last = read_number(&at, MOST);
-    }
-    good = first >= 0 && last >= first && (*at == ',' || *at == '\0');
-    for (int32_t rank = first; good && rank <= last && picturing->numbers.count <= MOST; rank++) {
-      lumos_vector_push(&picturing->numbers, rank);
-    }
-  } while (good && *at++ == ',');
+  bool good = tool_numbers_read(picturing->ranks, &picturing->numbers);
   report->ranks = picturing->numbers.items;
   report->rank_count = picturing->numbers.count;
   return good || lumos_fail(error, "option --ranks: '%s' is not a list of ranks; give numbers and spans, as 0,2-5",

@@ -4,12 +4,13 @@
 #ifndef LUMOS_TOOLS_PICTURING_H
 #define LUMOS_TOOLS_PICTURING_H
 
+#include "tools/numbers.h"
 #include "tools/tool.h"
 #include <lumos/report.h>
 
 struct tool_picturing {
   const char *picture, *size, *ranks, *span; /* as given */
-  LUMOS_VECTOR(int32_t) numbers;             /* of --ranks */
+  struct tool_numbers numbers;               /* of --ranks */
   enum lumos_report_format format;           /* of --picture */
 };
 

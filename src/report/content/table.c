@@ -1,6 +1,7 @@
 /* A table's forms. */
 #include "report/content/table.h"
 
+#include "base/utf8.h"
 #include "report/draw/palette.h"
 #include "report/text/escape.h"
 #include "report/text/names.h"
@@ -422,6 +423,95 @@ void report_table_markdown(const struct report_table *table, struct lumos_text *
     lumos_text_put(out, ": the page has them\n");
   }
   lumos_text_put(out, folded ? "\n</details>\n" : "");
+}
+
+/* ---- For a terminal ---- */
+
+/* The cell as it is shown, printable, and how many columns of a terminal it takes, a character each. */
+static size_t put_plain_cell(const struct report_table *table, size_t row, size_t column, struct lumos_text *out) {
+  enum { LONGEST = 64 };
+  const struct report_cell *cell = &table->cells.items[row * table->column_count + column];
+  const struct report_column *kind = &table->columns[column];
+  size_t begin = out->length;
+  if (kind->kind == COLUMN_PAINT) {
+    lumos_text_put(out, report_paint_row((enum report_paint)cell->value)->label);
+  } else if (!is_text(kind->kind)) {
+    put_number(kind, cell->value, out);
+  } else if (is_unknown(kind, cell)) {
+    lumos_text_put(out, UNKNOWN);
+  } else if (column > 0 || !continues(table, row)) {
+    report_put_cut(out, cell->bytes, cell->length, LONGEST);
+  }
+  if (out->length > begin) {
+    lumos_utf8_make_printable(out->bytes + begin, out->length - begin);
+  }
+  size_t width = 0;
+  for (size_t i = begin; i < out->length; i++) {
+    width += ((unsigned char)out->bytes[i] & 0xC0U) != 0x80U;
+  }
+  return width;
+}
+
+static size_t put_plain_heading(const struct report_column *column, struct lumos_text *out) {
+  size_t begin = out->length;
+  const char *unit = unit_of(column->kind);
+  lumos_text_format(out, "%s%s%s", column->heading, unit != NULL ? ", " : "", unit != NULL ? unit : "");
+  size_t width = 0;
+  for (size_t i = begin; i < out->length; i++) {
+    width += ((unsigned char)out->bytes[i] & 0xC0U) != 0x80U;
+  }
+  return width;
+}
+
+/* Texts stand at the left of their column, numbers at the right; nothing stands behind a line's last text. */
+static void put_aligned(const struct report_table *table, size_t column, const struct lumos_text *cell, size_t width,
+                        size_t widest, struct lumos_text *out) {
+  bool left = is_text(table->columns[column].kind);
+  bool last = column + 1 == table->column_count;
+  lumos_text_put(out, "  ");
+  for (size_t i = width; !left && i < widest; i++) {
+    lumos_text_char(out, ' ');
+  }
+  lumos_text_add(out, cell->bytes, cell->length);
+  for (size_t i = width; left && !last && i < widest; i++) {
+    lumos_text_char(out, ' ');
+  }
+}
+
+static void put_plain_line(const struct lumos_text *text, struct lumos_text *out) {
+  if (text->length > 0) {
+    size_t begin = out->length;
+    lumos_text_add(out, text->bytes, text->length);
+    lumos_utf8_make_printable(out->bytes + begin, out->length - begin);
+    lumos_text_char(out, '\n');
+  }
+}
+
+void report_table_plain(const struct report_table *table, struct lumos_text *out) {
+  size_t rows = report_table_rows(table), widest[REPORT_COLUMNS] = {0};
+  struct lumos_text cell = LUMOS_TEXT_BUFFER;
+  put_plain_line(&table->finding, out);
+  put_plain_line(&table->caption, out);
+  for (size_t column = 0; column < table->column_count; column++) {
+    cell.length = 0;
+    widest[column] = put_plain_heading(&table->columns[column], &cell);
+    for (size_t row = 0; row < rows; row++) {
+      cell.length = 0;
+      size_t width = put_plain_cell(table, row, column, &cell);
+      widest[column] = width > widest[column] ? width : widest[column];
+    }
+  }
+  for (size_t line = 0; rows > 0 && line <= rows; line++) {
+    for (size_t column = 0; column < table->column_count; column++) {
+      cell.length = 0;
+      size_t width = line == 0 ? put_plain_heading(&table->columns[column], &cell)
+                               : put_plain_cell(table, line - 1, column, &cell);
+      put_aligned(table, column, &cell, width, widest[column], out);
+    }
+    lumos_text_char(out, '\n');
+  }
+  put_plain_line(&table->rest, out);
+  lumos_text_free(&cell);
 }
 
 static void put_json_value(const struct report_column *column, const struct report_cell *cell, struct lumos_text *out) {

@@ -82,6 +82,8 @@ void report_table_html(const struct report_table *table, struct lumos_text *out)
 void report_table_csv(const struct report_table *table, struct lumos_text *out);
 /* For GitHub: the first REPORT_MARKDOWN_ROWS, folded where they are many, with an empty line behind. */
 void report_table_markdown(const struct report_table *table, struct lumos_text *out);
+/* For a terminal: all rows, in columns, under the caption; names are cut, and nothing in them steers a terminal. */
+void report_table_plain(const struct report_table *table, struct lumos_text *out);
 /* {"finding","caption","whole","rest","left_out","columns":[...],"rows":[[...]]}, of the first five those that there
  * are: values as they are, times in ns, shares in fractions; safe inside <script>. */
 void report_table_json(const struct report_table *table, struct lumos_text *out);

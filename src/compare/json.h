@@ -1,0 +1,10 @@
+/* A comparison as one JSON document; its fields are described in lumos-compare(1). */
+#ifndef LUMOS_COMPARE_JSON_H
+#define LUMOS_COMPARE_JSON_H
+
+#include "base/text.h"
+#include <lumos/compare.h>
+
+void compare_put_json(const struct lumos_comparison *comparison, struct lumos_text *out);
+
+#endif

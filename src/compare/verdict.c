@@ -1,0 +1,287 @@
+/* The first sentence: how much longer or shorter a step is, and the largest cause of just that.
+ *
+ * A cause is work that only one job does, where that is at least half of the difference; else the kind of work, or idle
+ * time, that accounts for most of it, and of it the row that does.
+ */
+#include "compare/verdict.h"
+
+#include "compare/words.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 80 }; /* of a kernel or op in a sentence */
+
+static int64_t change_of(const struct lumos_compared_row *row) { return row->work[1].step - row->work[0].step; }
+
+/* How far a change goes the way of the whole difference; negative: against it. */
+static int64_t toward(int64_t difference, int64_t change) { return difference < 0 ? -change : change; }
+
+static const struct lumos_compared_work *longer_work(const struct lumos_compared_row *row) {
+  return row->work[0].time > row->work[1].time ? &row->work[0] : &row->work[1];
+}
+
+static bool is_only(const struct lumos_compared_row *row, int64_t difference) {
+  return row->match == LUMOS_MATCH_NONE && toward(difference, change_of(row)) > 0;
+}
+
+/* ---- Words ---- */
+
+void compare_put_layers(struct lumos_text *out, int32_t first, int32_t last) {
+  if (first != LUMOS_ABSENT_INT && first == last) {
+    lumos_text_format(out, "layer %d", (int)first);
+  } else if (first != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, "layers %d-%d", (int)first, (int)last);
+  }
+}
+
+void compare_put_place(struct lumos_text *out, const struct lumos_compared_row *row) {
+  const struct lumos_compared_work *work = longer_work(row);
+  const char *phase = compare_phase_words(row->phase);
+  lumos_text_put(out, phase);
+  if (work->first_layer != LUMOS_ABSENT_INT) {
+    lumos_text_put(out, *phase == '\0' ? "" : ", ");
+    compare_put_layers(out, work->first_layer, work->last_layer);
+  }
+}
+
+void compare_put_name(struct lumos_text *out, const struct lumos_comparison *comparison, lumos_string_id id,
+                      size_t limit) {
+  report_put_cut(out, lumos_string(comparison->strings, id), lumos_string_length(comparison->strings, id), limit);
+}
+
+/* It is all of a kind that found no closer match. */
+static bool is_of_kind(const struct lumos_compared_row *row) {
+  return row->match == LUMOS_MATCH_LAYER || row->match == LUMOS_MATCH_PHASE;
+}
+
+void compare_put_work(struct lumos_text *out, const struct lumos_comparison *comparison,
+                      const struct lumos_compared_row *row, size_t limit) {
+  const struct lumos_compared_work *work = longer_work(row);
+  if (is_of_kind(row)) {
+    lumos_text_format(out, "all other %s", compare_kind_words(row->kind));
+  } else {
+    compare_put_name(out, comparison, work->op == LUMOS_NO_STRING ? work->name : work->op, limit);
+  }
+}
+
+/* What else changed in a matched row: nothing, or "other shapes; 4 to 8 a step". */
+static void put_change(struct lumos_text *out, const struct lumos_compared_row *row) {
+  const char *how = row->match == LUMOS_MATCH_KERNEL   ? "another kernel"
+                    : row->match == LUMOS_MATCH_SHAPES ? "other shapes"
+                                                       : "";
+  lumos_text_put(out, *how != '\0' && out->length > 0 ? "; " : "");
+  lumos_text_put(out, how);
+  if (row->match != LUMOS_MATCH_NONE && row->count_differs) {
+    lumos_text_put(out, out->length > 0 ? "; " : "");
+    compare_put_count(out, row->work[0].count);
+    lumos_text_put(out, " to ");
+    compare_put_count(out, row->work[1].count);
+    lumos_text_put(out, " a step");
+  }
+}
+
+/* "aten::mm (backward pass, layers 0-3; 4 to 8 a step)" */
+static void put_row(struct lumos_text *out, const struct lumos_comparison *comparison,
+                    const struct lumos_compared_row *row, bool layers) {
+  struct lumos_text place = LUMOS_TEXT_BUFFER;
+  compare_put_work(out, comparison, row, NAME_BYTES);
+  if (layers) {
+    compare_put_place(&place, row);
+  } else {
+    lumos_text_put(&place, compare_phase_words(row->phase));
+  }
+  put_change(&place, row);
+  if (place.length > 0) {
+    lumos_text_put(out, " (");
+    lumos_text_add(out, place.bytes, place.length);
+    lumos_text_char(out, ')');
+  }
+  lumos_text_free(&place);
+}
+
+void compare_put_count(struct lumos_text *out, int64_t thousandths) {
+  if (thousandths % 1000 == 0) {
+    report_put_count(out, thousandths / 1000);
+  } else {
+    report_put_fixed(out, thousandths, 3, 1);
+  }
+}
+
+/* ---- Causes ---- */
+
+/* All that only the job does whose step is longer; and the layers that it is in, where all of it is in layers. */
+struct lone {
+  int64_t time;
+  int32_t first_layer, last_layer;
+  bool all_in_layers;
+};
+
+static struct lone find_lone(const struct lumos_comparison *comparison, int64_t difference) {
+  struct lone lone = {0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, true};
+  for (size_t i = 0; i < comparison->rows.count; i++) {
+    const struct lumos_compared_row *row = &comparison->rows.items[i];
+    if (is_only(row, difference)) {
+      const struct lumos_compared_work *work = longer_work(row);
+      lone.time = report_sum(lone.time, toward(difference, change_of(row)));
+      if (work->first_layer == LUMOS_ABSENT_INT) {
+        lone.all_in_layers = false;
+        continue;
+      }
+      bool first = lone.first_layer == LUMOS_ABSENT_INT || work->first_layer < lone.first_layer;
+      lone.first_layer = first ? work->first_layer : lone.first_layer;
+      lone.last_layer = work->last_layer > lone.last_layer ? work->last_layer : lone.last_layer;
+    }
+  }
+  return lone;
+}
+
+/* The row that goes furthest the same way: of a kind, or of those that only one job does. NULL: none does. */
+static const struct lumos_compared_row *find_row(const struct lumos_comparison *comparison, int64_t difference,
+                                                 const char *kind, bool only) {
+  const struct lumos_compared_row *found = NULL;
+  for (size_t i = 0; i < comparison->rows.count; i++) {
+    const struct lumos_compared_row *row = &comparison->rows.items[i];
+    bool fits = only ? is_only(row, difference) : strcmp(compare_kind_words(row->kind), kind) == 0;
+    int64_t least = found == NULL ? 0 : toward(difference, change_of(found));
+    if (fits && toward(difference, change_of(row)) > least) {
+      found = row;
+    }
+  }
+  return found;
+}
+
+static void put_lone(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference,
+                     const struct lone *lone) {
+  const struct lumos_compared_row *row = find_row(comparison, difference, NULL, true);
+  report_put_time(out, lone->time);
+  lumos_text_format(out, " of it is work that only %s does", difference < 0 ? "A" : "B");
+  bool all = lone->all_in_layers && lone->first_layer != LUMOS_ABSENT_INT;
+  if (all) {
+    lumos_text_put(out, " in ");
+    compare_put_layers(out, lone->first_layer, lone->last_layer);
+  }
+  lumos_text_format(out, ", most of all %s: ", compare_kind_words(row->kind));
+  put_row(out, comparison, row, !all);
+}
+
+static void put_kind(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference) {
+  const struct lumos_compared_part *found = NULL;
+  int64_t most = 0;
+  for (size_t i = 0; i < comparison->kinds.count; i++) {
+    const struct lumos_compared_part *part = &comparison->kinds.items[i];
+    int64_t change = toward(difference, part->time[1] - part->time[0]);
+    if (change > most) {
+      most = change;
+      found = part;
+    }
+  }
+  if (found == NULL) {
+    return;
+  }
+  const char *kind = lumos_string(comparison->strings, found->label);
+  const struct lumos_compared_row *row = find_row(comparison, difference, kind, false);
+  lumos_text_put(out, "; ");
+  report_put_time(out, most);
+  lumos_text_format(out, " of it is %s", kind);
+  if (row != NULL && is_of_kind(row)) {
+    struct lumos_text place = LUMOS_TEXT_BUFFER;
+    compare_put_place(&place, row);
+    put_change(&place, row);
+    lumos_text_put(out, place.length > 0 ? ", most of all in the " : "");
+    lumos_text_add(out, place.bytes, place.length);
+    lumos_text_free(&place);
+  } else if (row != NULL) {
+    lumos_text_put(out, ", most of all ");
+    put_row(out, comparison, row, true);
+  }
+}
+
+static void put_cause(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference) {
+  struct lone lone = find_lone(comparison, difference);
+  if (lone.time >= llabs(difference) / 2 && lone.time > 0) {
+    lumos_text_put(out, "; ");
+    put_lone(out, comparison, difference, &lone);
+  } else {
+    put_kind(out, comparison, difference);
+  }
+}
+
+/* ---- Sentences ---- */
+
+size_t compare_changed_rows(const struct lumos_compared_rows *rows) {
+  size_t changed = 0;
+  for (size_t i = 0; i < rows->count; i++) {
+    changed += rows->items[i].time_differs || rows->items[i].count_differs;
+  }
+  return changed;
+}
+
+static const struct lumos_compared_row *first_changed(const struct lumos_compared_rows *rows) {
+  size_t i = 0;
+  while (i < rows->count && !rows->items[i].time_differs && !rows->items[i].count_differs) {
+    i++;
+  }
+  return i < rows->count ? &rows->items[i] : NULL;
+}
+
+/* Of steps that cannot be told apart: what can. */
+static void put_alike(struct lumos_text *out, const struct lumos_comparison *comparison) {
+  const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+  size_t rows = compare_changed_rows(&comparison->rows), calls = compare_changed_rows(&comparison->calls);
+  lumos_text_put(out, rows + calls == 0 ? "No difference: a step takes " : "No difference in step time: a step takes ");
+  report_put_time_beside(out, a->step, b->step);
+  lumos_text_put(out, " in A and ");
+  report_put_time_beside(out, b->step, a->step);
+  lumos_text_put(out, " in B, and from step to step it varies by more");
+  const struct lumos_compared_row *row = first_changed(&comparison->rows);
+  if (rows > 0) {
+    lumos_text_put(out, "; but ");
+    report_put_counted(out, (int64_t)rows, "row");
+    lumos_text_put(out, " of work changed, most of all ");
+    put_row(out, comparison, row, true);
+    int64_t longer = row->work[1].time - row->work[0].time;
+    lumos_text_put(out, row->time_differs || row->match == LUMOS_MATCH_NONE ? longer < 0 ? " by \xE2\x88\x92" : " by +"
+                                                                            : "");
+    if (row->time_differs || row->match == LUMOS_MATCH_NONE) {
+      report_put_time(out, llabs(longer));
+    }
+  } else if (calls > 0) {
+    row = first_changed(&comparison->calls);
+    lumos_text_put(out, "; but calls changed: ");
+    compare_put_calls(out, comparison, row);
+  }
+  lumos_text_char(out, '.');
+}
+
+void compare_put_calls(struct lumos_text *out, const struct lumos_comparison *comparison,
+                       const struct lumos_compared_row *row) {
+  compare_put_name(out, comparison, longer_work(row)->name, NAME_BYTES);
+  if (row->count_differs) {
+    lumos_text_char(out, ' ');
+    compare_put_count(out, row->work[0].count);
+    lumos_text_put(out, " to ");
+    compare_put_count(out, row->work[1].count);
+    lumos_text_put(out, " calls a step");
+  }
+}
+
+void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out) {
+  const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+  int64_t difference = b->step - a->step;
+  if ((comparison->noise != LUMOS_ABSENT && !comparison->step_differs) || difference == 0) {
+    put_alike(out, comparison);
+    return;
+  }
+  lumos_text_put(out, "B takes ");
+  report_put_time(out, llabs(difference));
+  if (a->step > 0) {
+    lumos_text_put(out, " (");
+    report_put_share(out, report_share(llabs(difference), a->step));
+    lumos_text_char(out, ')');
+  }
+  lumos_text_format(out, " %s a step than A", difference < 0 ? "less" : "longer");
+  put_cause(out, comparison, difference);
+  lumos_text_char(out, '.');
+}

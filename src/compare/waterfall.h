@@ -1,0 +1,10 @@
+/* Parts of the mean step: by class, by kind of kernel, by layer and by rank; each list adds up to it exactly. */
+#ifndef LUMOS_COMPARE_WATERFALL_H
+#define LUMOS_COMPARE_WATERFALL_H
+
+#include "compare/items.h"
+
+void compare_waterfalls(struct lumos_comparison *comparison, const struct compare_side sides[2],
+                        const struct compare_items items[2]);
+
+#endif

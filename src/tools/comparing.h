@@ -1,0 +1,38 @@
+/* What a tool that compares jobs does: read two, compare, write. */
+#ifndef LUMOS_TOOLS_COMPARING_H
+#define LUMOS_TOOLS_COMPARING_H
+
+#include "tools/tool.h"
+#include <lumos/compare.h>
+
+struct tool_comparing {
+  const char *steps[2], *format, *output; /* as given */
+  bool full;
+  struct tool_input input;
+};
+
+/* The rows, for a `struct tool_comparing *`. */
+#define TOOL_COMPARING_OPTIONS(comparing)                                                                           \
+  {LUMOS_OPTION_TEXT,                                                                                               \
+   0,                                                                                                               \
+   "steps-a",                                                                                                       \
+   "LIST",                                                                                                          \
+   &(comparing)->steps[0],                                                                                          \
+   "The steps of A to compare, such as 3,5-9. By default all complete ones but the first, which also has the "      \
+   "start of the recording in it; where fewer than three are complete, all."},                                      \
+      {LUMOS_OPTION_TEXT, 0, "steps-b", "LIST", &(comparing)->steps[1], "The same of B."},                          \
+      {LUMOS_OPTION_TEXT,                                                                                           \
+       'f',                                                                                                         \
+       "format",                                                                                                    \
+       "text|markdown|json",                                                                                        \
+       &(comparing)->format,                                                                                        \
+       "Text for a terminal (the default), Markdown for a comment on GitHub, or JSON with every row."},             \
+  {                                                                                                                 \
+    LUMOS_OPTION_FLAG, 0, "full", NULL, &(comparing)->full, "Every row in every table, rather than the first ones." \
+  }
+
+/* Two operands, each a job. */
+bool tool_compare(const char *name, const struct lumos_operands *operands, const struct tool_comparing *comparing,
+                  struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,41 @@
+/* lumos-compare: two jobs in, what differs and why out. */
+#include "tools/comparing.h"
+
+struct options {
+  struct tool_comparing comparing;
+};
+
+static bool compare(const struct lumos_operands *operands, void *given, struct lumos_error *error) {
+  const struct options *options = given;
+  return tool_compare("lumos-compare", operands, &options->comparing, error);
+}
+
+int main(int argc, char **argv) {
+  struct options options = {0};
+  const struct lumos_option table[] = {
+      TOOL_COMPARING_OPTIONS(&options.comparing),
+      TOOL_INPUT_OPTIONS(&options.comparing.input),
+      TOOL_OUTPUT_OPTION(&options.comparing.output),
+      TOOL_LAST_OPTION,
+  };
+  static const char *const examples[] = {
+      "What differs between two recordings?",
+      "lumos-compare rank0.json.gz rank1.json.gz",
+      "For a comment on GitHub",
+      "lumos-compare rank0.json.gz rank1.json.gz -f markdown -o change.md",
+      "For a script",
+      "lumos-compare job.graph job.sim -f json | jq -r .verdict",
+      NULL,
+  };
+  const struct lumos_command command = {
+      .name = "lumos-compare",
+      .summary = "Compare two jobs: what changed in a step, by how much, and why.",
+      .usage = "[OPTION]... TRACE|FOLDER|STREAM TRACE|FOLDER|STREAM",
+      .description =
+          "The first job is A, the second B. Work is matched by what it is for: its phase, layer, op, shapes and "
+          "kernel. Several traces of one job go into a folder, or into a stream of lumos-graph.",
+      .examples = examples,
+      .options = table,
+  };
+  return tool_main(&command, argc, argv, compare, &options);
+}
