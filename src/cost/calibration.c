@@ -159,6 +159,9 @@ static void miss(struct misses *misses, double error) {
   misses->count++;
 }
 
+/* By more than a factor of e nothing is known, by whatever factor some shape is off: one that its op does not go through. */
+static double known_part(double off) { return fmin(off, 1); }
+
 /* What all misses have in common is their mean, as far as so few tell it; the rest averages out. */
 enum { FEW = 3, MOST_STRANGE = 500 };
 static struct lumos_duration errors_of(const struct misses *misses, struct lumos_duration assumed) {
@@ -167,7 +170,8 @@ static struct lumos_duration errors_of(const struct misses *misses, struct lumos
   }
   double count = misses->count, mean = misses->sum / count;
   double variance = fmax(misses->squares - count * mean * mean, 0) / (count - 1);
-  return (struct lumos_duration){.common = sqrt(mean * mean + variance / count), .own = sqrt(variance)};
+  return (struct lumos_duration){.common = known_part(sqrt(mean * mean + variance / count)),
+                                 .own = known_part(sqrt(variance))};
 }
 
 void lumos_calibration_judge(struct lumos_calibration *calibration,
@@ -197,7 +201,7 @@ void lumos_calibration_judge(struct lumos_calibration *calibration,
   for (int source = LUMOS_OF_FAMILY; source < LUMOS_DURATION_SOURCES; source++) {
     calibration->errors[source] = errors_of(&misses[source], assumed[source]);
   }
-  calibration->off = told >= FEW ? sqrt(squares / time) : assumed[LUMOS_OF_MODEL].own;
+  calibration->off = told >= FEW ? known_part(sqrt(squares / time)) : assumed[LUMOS_OF_MODEL].own;
   calibration->errors[LUMOS_OF_SHAPE] = assumed[LUMOS_OF_SHAPE];
   if (calibration->shapes.count > 0) {
     calibration->errors[LUMOS_OF_SHAPE].own = sqrt(spread / (double)calibration->shapes.count);

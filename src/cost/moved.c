@@ -65,7 +65,8 @@ static bool only_writes(const char *op) {
 
 /* What reads a part of its input, which indices name. */
 static bool gathers(const char *op) {
-  static const char *const names[] = {"aten::embedding", "aten::index_select", "aten::index", "aten::gather"};
+  static const char *const names[] = {"aten::embedding", "aten::index_select",     "aten::index",
+                                      "aten::gather",    "aten::nll_loss_forward", "aten::nll_loss_backward"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(op, names[i]) == 0) {
       return true;
@@ -103,8 +104,8 @@ struct lumos_traffic lumos_bytes_moved(enum lumos_task_kind kind, const char *op
     double gathered = bytes_gathered(op, inputs, count);
     return (struct lumos_traffic){gathered, gathered};
   }
-  if (kind == LUMOS_REDUCTION) {
-    return (struct lumos_traffic){read, 0};
+  if (kind == LUMOS_REDUCTION) { /* softmax writes as much as it reads of one input */
+    return (struct lumos_traffic){read, strstr(op, "softmax") != NULL ? largest : 0};
   }
   if (only_writes(op)) {
     double written = bytes_of(rows);

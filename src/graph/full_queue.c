@@ -111,7 +111,9 @@ static void store(struct lumos_rank_graph *graph, uint32_t made_room, uint32_t t
   graph->job->lanes.items[lumos_graph_task(graph, task)->lane].queue_depth = (int32_t)(task - made_room - 1);
 }
 
-/* Calls that blocked: near the depth, longer than is typical, and back when the task that made room had started. */
+/* Calls that blocked: near the depth, longer than is typical, and back when the last task that started by then had. Some launches
+ * take more of the stream's places than others, so that a call may have waited for one or two tasks behind the one that the depth names: the
+ * edge leads from that one all the same, with what it then took as lag. */
 static void cover_calls(struct lumos_rank_graph *graph, const struct lumos_lane *lane,
                         const struct stream_launches *launches) {
   struct lumos_typical *typical = lumos_typical_new();
@@ -131,7 +133,7 @@ static void cover_calls(struct lumos_rank_graph *graph, const struct lumos_lane 
     }
     uint32_t made_room = launch->task - launches->depth - 1;
     const struct lumos_task *call = lumos_graph_task(graph, lumos_graph_task(graph, launch->task)->call);
-    int64_t free_from = lumos_graph_device_start(graph, made_room);
+    int64_t free_from = lumos_graph_device_start(graph, launch->task - launch->waiting - 1);
     if (call->dur > own + LUMOS_TIMING_NOISE && free_from > call->start && free_from <= call->start + call->dur) {
       store(graph, made_room, launch->task, call->dur - own);
     }

@@ -21,7 +21,7 @@ static void add_term(struct lumos_dimensions *dimensions, char letter, struct lu
   bool fits = term.was > 0 && term.now > 0 && term.was % shards.was == 0 && term.now % shards.now == 0;
   if (fits && dimensions->counts[number] < LUMOS_MOST_TERMS) {
     dimensions->terms[number][dimensions->counts[number]++] =
-        (struct lumos_term){term.was / shards.was, term.now / shards.now};
+        (struct lumos_term){term.was / shards.was, term.now / shards.now, term.words};
   }
 }
 
@@ -29,6 +29,7 @@ static void add_term(struct lumos_dimensions *dimensions, char letter, struct lu
 static void add(struct lumos_dimensions *dimensions, char letter, const struct lumos_sizes *sizes, const int *of,
                 int64_t factor, struct lumos_term shards) {
   __int128 was = factor, now = factor;
+  bool words = of[0] == LUMOS_VOCABULARY;
   for (; *of >= 0; of++) {
     if (sizes->was[*of] == LUMOS_ABSENT) {
       return;
@@ -37,7 +38,7 @@ static void add(struct lumos_dimensions *dimensions, char letter, const struct l
     now *= sizes->now[*of];
   }
   if (was <= INT64_MAX && now <= INT64_MAX) {
-    add_term(dimensions, letter, (struct lumos_term){(int64_t)was, (int64_t)now}, shards);
+    add_term(dimensions, letter, (struct lumos_term){(int64_t)was, (int64_t)now, words}, shards);
   }
 }
 
@@ -49,8 +50,8 @@ static void add_queries_keys_values(struct lumos_dimensions *dimensions, const s
     return;
   }
   add_term(dimensions, 'F',
-           (struct lumos_term){(was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM],
-                               (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM]},
+           (struct lumos_term){.was = (was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM],
+                               .now = (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM]},
            shards);
 }
 
@@ -63,7 +64,9 @@ static void add_features(struct lumos_dimensions *dimensions, const struct lumos
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEADS, LUMOS_HEAD_DIM), 1, shards);
   add_queries_keys_values(dimensions, sizes, shards);
   add(dimensions, 'F', sizes, SIZES(LUMOS_KV_HEADS, LUMOS_HEAD_DIM), 1, shards);
-  add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 2, shards); /* the gate beside it */
+  if (sizes->ffn_matrices > 2) {
+    add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 2, shards); /* the gate beside it */
+  }
   add(dimensions, 'F', sizes, SIZES(LUMOS_VOCABULARY), 1, shards);
 }
 
@@ -73,12 +76,14 @@ static void add_shifted(struct lumos_dimensions *dimensions, const struct lumos_
   if (was[LUMOS_SEQUENCE] == LUMOS_ABSENT || was[LUMOS_MICRO_BATCH] == LUMOS_ABSENT) {
     return;
   }
-  const struct lumos_term one = {1, 1}, batch = {was[LUMOS_MICRO_BATCH], now[LUMOS_MICRO_BATCH]};
-  const struct lumos_term sequence = {was[LUMOS_SEQUENCE] - 1, now[LUMOS_SEQUENCE] - 1};
+  const struct lumos_term one = {.was = 1, .now = 1};
+  const struct lumos_term batch = {.was = was[LUMOS_MICRO_BATCH], .now = now[LUMOS_MICRO_BATCH]};
+  const struct lumos_term sequence = {.was = was[LUMOS_SEQUENCE] - 1, .now = now[LUMOS_SEQUENCE] - 1};
   add_term(dimensions, 'S', sequence, one);
-  add_term(dimensions, 'T', (struct lumos_term){sequence.was * batch.was, sequence.now * batch.now}, one);
+  add_term(dimensions, 'T', (struct lumos_term){.was = sequence.was * batch.was, .now = sequence.now * batch.now}, one);
   add_term(dimensions, 'T',
-           (struct lumos_term){was[LUMOS_SEQUENCE] * batch.was - 1, now[LUMOS_SEQUENCE] * batch.now - 1}, one);
+           (struct lumos_term){.was = was[LUMOS_SEQUENCE] * batch.was - 1, .now = now[LUMOS_SEQUENCE] * batch.now - 1},
+           one);
   dimensions->tokens = was[LUMOS_SEQUENCE] != now[LUMOS_SEQUENCE] || batch.was != batch.now;
 }
 
@@ -89,7 +94,8 @@ static void find_embedding(struct lumos_dimensions *dimensions, const struct lum
 }
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
-  const struct lumos_term one = {1, 1}, shards = {sizes->shards_were, sizes->shards};
+  const struct lumos_term one = {.was = 1, .now = 1};
+  const struct lumos_term shards = {.was = sizes->shards_were, .now = sizes->shards};
   *dimensions = (struct lumos_dimensions){.least = INT64_MAX, .parameters = 1, .of_layers = 1, .embedding = INT64_MAX};
   add(dimensions, 'F', sizes, SIZES(LUMOS_HIDDEN), 1, one);
   dimensions->hidden = dimensions->counts[number_of('F')] > 0;
@@ -110,7 +116,8 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
   add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
   add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
-  add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, (struct lumos_term){2, 2}); /* that rotate by pairs */
+  add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1,
+      (struct lumos_term){.was = 2, .now = 2}); /* that rotate by pairs */
   add_shifted(dimensions, sizes);
   find_embedding(dimensions, sizes);
   add(dimensions, '1', sizes, SIZES(-1), 1, one);
@@ -157,10 +164,26 @@ static const struct lumos_term *find(const struct lumos_dimensions *dimensions, 
   return find_from(dimensions, letter, 0, size, skipped);
 }
 
+/* The vocabulary is one side of the embedding and of the head, whose other side is the model's features: with anything else it is
+ * what the head makes of tokens. */
+static bool is_no_weight(const struct lumos_dimensions *dimensions, const char *form,
+                         const struct program_dimensions *from) {
+  bool wrong = false;
+  for (int i = 0; i < 2 && strcmp(form, "FF") == 0; i++) {
+    const struct lumos_term *term = find(dimensions, 'F', from->of[i], 0);
+    const struct lumos_term *other = find(dimensions, 'F', from->of[1 - i], 0);
+    wrong |= term != NULL && term->words && dimensions->hidden && other != &dimensions->terms[number_of('F')][0];
+  }
+  return wrong;
+}
+
 /* Two sides of a weight that are equal are different sizes where there are two such: as many heads x head_dim as hidden. */
 static bool take(const struct lumos_dimensions *dimensions, const char *form, int first_feature,
                  const struct program_dimensions *from, struct program_dimensions *to) {
   struct program_dimensions result = *from;
+  if (is_no_weight(dimensions, form, from)) {
+    return false;
+  }
   for (int i = 0; i < from->count; i++) {
     int seen = 0;
     for (int k = 0; k < i; k++) {

@@ -16,6 +16,7 @@ enum { LUMOS_TERM_LETTERS = 8, LUMOS_MOST_TERMS = 16 };
 
 struct lumos_term { /* a size, or a product of sizes, that a dimension may be */
   int64_t was, now;
+  bool words; /* the vocabulary */
 };
 
 struct lumos_dimensions {

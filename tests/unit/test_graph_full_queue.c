@@ -77,6 +77,26 @@ static void a_blocked_call_may_return_late(void **state) {
   }
 }
 
+/* From LATE on a launch finds one place less: its call waits for the task behind the one that the depth names, which starts before
+ * the call does. */
+static void some_launches_take_more_places(void **state) {
+  (void)state;
+  struct full full = full_stream(CALLS);
+  for (uint32_t i = LATE; i < CALLS; i++) {
+    struct lumos_task *call = &full.job->tasks.items[full.calls[i]];
+    int64_t end = kernel_start(i - DEPTH) + us;
+    call->start = i == LATE ? call->start : kernel_start(i - DEPTH - 1) + us;
+    call->dur = end - call->start;
+  }
+  build(full.job);
+  const struct lumos_dep *queue = dep_into(full.job, full.calls[LATE + 9], LUMOS_QUEUE);
+  assert_non_null(queue);
+  assert_int_equal(queue->src, full.kernels[LATE + 9 - DEPTH - 1]);
+  assert_int_equal(queue->lag, 31 * us);
+  assert_int_equal(queue->covers, 28 * us);
+  lumos_job_free(full.job);
+}
+
 /* Six calls block when the stream is full, but eight take as long when it is not: nothing says what they wait for. */
 static void long_calls_elsewhere_are_no_full_queue(void **state) {
   (void)state;
@@ -132,6 +152,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_call_to_a_full_stream_returns_when_a_task_has_started),
       cmocka_unit_test(a_blocked_call_may_return_late),
+      cmocka_unit_test(some_launches_take_more_places),
       cmocka_unit_test(long_calls_elsewhere_are_no_full_queue),
       cmocka_unit_test(in_a_simulation_calls_wait_only_while_the_stream_is_full),
   };
