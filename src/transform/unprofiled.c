@@ -1,11 +1,14 @@
 /* --unprofiled: the job as it would run without the profiler. What recording takes on the threads is taken out of their
- * tasks' durations and of the time between them. Where no steps were timed without the profiler it is known from above
+ * tasks' durations and of the time between them; then, where steps were timed without the profiler and are still
+ * shorter, threads are sped up until the simulated ones take as long (pace.h). Where none were timed it is known from above
  * only, so the truth lies between the prediction and the job as it was recorded, which a note says.
  */
 #include "graph/profiler.h"
 #include "transform/edit.h"
+#include "transform/pace.h"
 
 #include <lumos/transform.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* False: no recording shows what it takes. */
@@ -46,6 +49,32 @@ static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled pa
   }
 }
 
+/* The pace of threads once the stretches between rows are as short as that; of a recording alone: a changed job takes another time
+ * than its recording's steps that were timed. */
+static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_profiler *profiler) {
+  double pace = recorded ? lumos_pace_find(job) : 1;
+  for (uint32_t t = 0; t < job->tasks.count && pace < 1; t++) {
+    struct lumos_times own = lumos_own_times(job, t);
+    if (!lumos_on_stream(job, &job->tasks.items[t]) && own.dur + own.lag > 0) {
+      struct lumos_profiled part = {own.dur - llround((double)own.dur * pace),
+                                    own.lag - llround((double)own.lag * pace)};
+      take_out(job, t, part);
+      lumos_edit_profiled(job, t, (double)(part.dur + part.lag), profiler);
+    }
+  }
+  bool timed = false;
+  for (size_t i = 0; i < job->ranks.count; i++) {
+    timed |= job->ranks.items[i].unprofiled_dur != LUMOS_ABSENT;
+  }
+  if (timed && !recorded) {
+    lumos_job_note(
+        job, "transform.profiler_late", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+        "the steps that were timed without the profiler are those of the recorded job, not of the changed one, so they "
+        "do not tell how much faster its CPUs are",
+        "give --unprofiled before other changes");
+  }
+}
+
 /* Of how many ranks it is known from above only. */
 static void note_range(struct lumos_job *job) {
   int64_t ranks = 0;
@@ -62,6 +91,7 @@ static void note_range(struct lumos_job *job) {
 
 bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, struct lumos_error *error) {
   (void)argument;
+  bool recorded = !lumos_job_edited(job);
   if (!lumos_edit_begin(job, error)) {
     return false;
   }
@@ -79,6 +109,7 @@ bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument, str
     lumos_edit_profiled(job, t, (double)(parts[t].dur + parts[t].lag), &profiler);
   }
   free(parts);
+  speed_up(job, recorded, &profiler);
   lumos_edit_profiler_error(job, &profiler);
   note_range(job);
   for (size_t i = 0; i < job->ranks.count; i++) {

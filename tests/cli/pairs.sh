@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 pairs=$source_folder/examples/pairs
 
+small=hidden=512,heads=8,sequence=256,micro-batch=4,vocabulary=8192 # that the CPU holds up
+
 # recorded | true | change
 cases=(
   'h100/layers=4|h100/layers=8|--layers 8'
@@ -29,6 +31,10 @@ cases=(
   'h200/layers=4|h200/hidden=4096,heads=32|--hidden 4096'
   'h200/layers=4|h200/micro-batch=4|--micro-batch 4'
   'h200/layers=4|h200/graphs|--launch graph'
+  "h100/$small|h100/$small|--unprofiled"
+  "h100/$small|h100/layers=8,$small|--unprofiled --layers 8"
+  "h100/layers=8,$small|h100/$small|--unprofiled --layers 4"
+  "h100/$small|h100/$small,graphs|--unprofiled --launch graph"
   'h100/layers=4|h200/layers=4|--gpu H200'
   'h100/layers=8|h200/layers=8|--gpu H200'
   'h100/compile|h200/compile|--gpu H200'

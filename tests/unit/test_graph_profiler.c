@@ -12,8 +12,10 @@
 #include "graph_job.h"
 
 #include "graph/profiler.h"
+#include "transform/pace.h"
 #include <lumos/sim.h>
 #include <lumos/transform.h>
+#include <math.h>
 
 enum { ROUND = 1000, ROUND_TASKS = 9 };
 enum { OUTER_BEGINS, INNER_BEGINS, FIRST_CALL, BETWEEN_CALLS, SECOND_CALL, INNER_ENDS, BETWEEN_OPS, OTHER, OUTER_ENDS };
@@ -292,6 +294,37 @@ static void steps_timed_without_it_tell_how_much_at_least(void **state) {
   }
 }
 
+/* The threads of 20 rounds hold the step up: it takes what they take, 19072 up to the end of the last task. */
+static void threads_keep_the_pace_of_timed_steps(void **state) {
+  (void)state;
+  const struct {
+    int64_t timed; /* ns of two steps */
+    bool faster;
+  } cases[] = {
+      {(int64_t)2 * 15000, true}, {(int64_t)2 * 8000, true}, {(int64_t)2 * 20000, false}, {(int64_t)2 * 30000, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = job_of_a_timed_step(cases[i].timed);
+    assert_int_equal(lumos_pace_find(job) < 1, cases[i].faster);
+    struct lumos_error error = {0};
+    assert_true(lumos_transform_unprofiled(job, NULL, &error));
+    assert_true(lumos_simulate(job, &error));
+    const struct lumos_run *last = &job->runs.items[job->tasks.count - 1];
+    assert_float_equal((double)(last->start + last->dur), fmin((double)cases[i].timed / 2, 19072), 0.01 * 20000);
+    lumos_job_free(job);
+  }
+}
+
+/* A changed job is not what was timed. */
+static void the_pace_is_that_of_the_recording(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_a_timed_step((int64_t)2 * 15000);
+  struct lumos_error error = {0};
+  assert_true(lumos_transform_scale(job, "host=2", &error));
+  assert_true(lumos_transform_unprofiled(job, NULL, &error));
+  assert_int_equal(noted(job, "transform.profiler_late"), LUMOS_ABSENT); /* told, without a number */
+  lumos_job_free(job);
+}
+
 static void what_is_not_known_cannot_be_taken_out(void **state) {
   (void)state;
   struct lumos_job *job = job_of_rounds(19);
@@ -317,6 +350,8 @@ int main(void) {
       cmocka_unit_test(without_it_the_rest_is_left),
       cmocka_unit_test(no_time_falls_below_0),
       cmocka_unit_test(steps_timed_without_it_tell_how_much_at_least),
+      cmocka_unit_test(threads_keep_the_pace_of_timed_steps),
+      cmocka_unit_test(the_pace_is_that_of_the_recording),
       cmocka_unit_test(what_is_not_known_cannot_be_taken_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,89 @@
+#include "transform/pace.h"
+
+#include "sim/engine.h"
+#include "sim/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct pace {
+  const struct lumos_job *job;
+  struct lumos_engine engine;
+  struct lumos_stretches stretches;
+  struct lumos_run *runs;
+  double factor; /* of what threads take */
+};
+
+/* Mean of the timed steps, of the rank on which they took longest: steps end together. 0: none were timed. */
+static double find_timed(const struct lumos_job *job) {
+  double longest = 0;
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    bool timed = rank->unprofiled_steps > 0 && rank->unprofiled_dur != LUMOS_ABSENT;
+    longest = fmax(longest, timed ? (double)rank->unprofiled_dur / (double)rank->unprofiled_steps : 0);
+  }
+  return longest;
+}
+
+static struct lumos_times at_pace(void *context, uint32_t task, struct lumos_times own) {
+  const struct pace *pace = context;
+  if (lumos_on_stream(pace->job, &pace->job->tasks.items[task])) {
+    return own;
+  }
+  return (struct lumos_times){llround((double)own.dur * pace->factor), llround((double)own.lag * pace->factor)};
+}
+
+/* The mean of all simulated steps: timed ones begin on an idle GPU, too. 0: the job cannot run. */
+static double run(struct pace *pace, double factor) {
+  const struct lumos_variant variant = {.context = pace, .times = at_pace, .threads = true};
+  const struct lumos_engine_order order = {.variant = &variant};
+  struct lumos_error error = {0};
+  struct lumos_timeline timeline;
+  double sum = 0;
+  pace->factor = factor;
+  if (!lumos_engine_do(&pace->engine, &order, pace->runs, &error)) {
+    return 0;
+  }
+  lumos_timeline_make(&timeline, pace->job, pace->runs, &pace->stretches);
+  for (size_t i = 0; i < timeline.job.count; i++) {
+    sum += (double)(timeline.job.items[i].end - timeline.job.items[i].start) / (double)timeline.job.count;
+  }
+  lumos_timeline_free(&timeline);
+  return sum;
+}
+
+static double search(struct pace *pace, double timed) {
+  static const double NEAR = 0.002; /* of a step: steps differ by more. Chosen */
+  enum { MOST = 10 };               /* halvings: a thousandth of the factor */
+  double low = 0, high = 1;
+  if (run(pace, 1) <= timed * (1 + NEAR)) {
+    return 1;
+  }
+  double wanted = fmax(timed, run(pace, 0) * (1 + NEAR)); /* what streams take by themselves stays */
+  for (int i = 0; i < MOST; i++) {
+    double middle = (low + high) / 2, takes = run(pace, middle);
+    if (fabs(takes - wanted) <= wanted * NEAR) {
+      return middle;
+    }
+    low = takes > wanted ? low : middle;
+    high = takes > wanted ? middle : high;
+  }
+  return high;
+}
+
+double lumos_pace_find(const struct lumos_job *job) {
+  struct pace pace = {.job = job};
+  double timed = find_timed(job);
+  if (!(timed > 0)) {
+    return 1;
+  }
+  lumos_engine_prepare(&pace.engine, job, LUMOS_MODEL_LUMOS);
+  lumos_find_stretches(job, &pace.stretches);
+  pace.stretches.changed = true;
+  pace.runs = lumos_allocate(job->tasks.count * sizeof *pace.runs + 1);
+  double factor = search(&pace, timed);
+  free(pace.runs);
+  lumos_vector_free(&pace.stretches);
+  lumos_engine_free(&pace.engine);
+  return factor;
+}

@@ -1,0 +1,16 @@
+/* How fast the CPU is without the profiler, where steps were timed without it.
+ *
+ * What recording takes lies only in part between rows (graph/profiler.h): tracing goes on inside calls and ops, too, and slows down what
+ * runs beside it. Where the simulated steps are longer than those that were timed, all that threads do is taken to have
+ * become longer by the same factor.
+ */
+#ifndef LUMOS_TRANSFORM_PACE_H
+#define LUMOS_TRANSFORM_PACE_H
+
+#include <lumos/job.h>
+
+/* The factor for what threads take, of at most 1, with which the simulated steps take what the timed ones took; 1 where none were
+ * timed, or threads do not hold the job up. Runs the engine up to a dozen times. */
+double lumos_pace_find(const struct lumos_job *job);
+
+#endif
