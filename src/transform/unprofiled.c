@@ -70,7 +70,7 @@ static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_pro
     lumos_job_note(
         job, "transform.profiler_late", LUMOS_WARNING, LUMOS_ABSENT, NULL,
         "the steps that were timed without the profiler are those of the recorded job, not of the changed one, so they "
-        "do not tell how much faster its CPUs are",
+        "do not show how much faster its CPUs are",
         "give --unprofiled before other changes");
   }
 }
