@@ -137,13 +137,13 @@ static struct lone find_lone(const struct lumos_comparison *comparison, int64_t 
   return lone;
 }
 
-/* The row that goes furthest the same way: of a kind, or of those that only one job does. NULL: none does. */
+/* The row that goes furthest the same way: of a kind, or with NULL of those that only one job does. NULL: none does. */
 static const struct lumos_compared_row *find_row(const struct lumos_comparison *comparison, int64_t difference,
-                                                 const char *kind, bool only) {
+                                                 const char *kind) {
   const struct lumos_compared_row *found = NULL;
   for (size_t i = 0; i < comparison->rows.count; i++) {
     const struct lumos_compared_row *row = &comparison->rows.items[i];
-    bool fits = only ? is_only(row, difference) : strcmp(compare_kind_words(row->kind), kind) == 0;
+    bool fits = kind == NULL ? is_only(row, difference) : strcmp(compare_kind_words(row->kind), kind) == 0;
     int64_t least = found == NULL ? 0 : toward(difference, change_of(found));
     if (fits && toward(difference, change_of(row)) > least) {
       found = row;
@@ -154,7 +154,7 @@ static const struct lumos_compared_row *find_row(const struct lumos_comparison *
 
 static void put_lone(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference,
                      const struct lone *lone) {
-  const struct lumos_compared_row *row = find_row(comparison, difference, NULL, true);
+  const struct lumos_compared_row *row = find_row(comparison, difference, NULL);
   report_put_time(out, lone->time);
   lumos_text_format(out, " of it is work that only %s does", difference < 0 ? "A" : "B");
   bool all = lone->all_in_layers && lone->first_layer != LUMOS_ABSENT_INT;
@@ -181,7 +181,7 @@ static void put_kind(struct lumos_text *out, const struct lumos_comparison *comp
     return;
   }
   const char *kind = lumos_string(comparison->strings, found->label);
-  const struct lumos_compared_row *row = find_row(comparison, difference, kind, false);
+  const struct lumos_compared_row *row = find_row(comparison, difference, kind);
   lumos_text_put(out, "; ");
   report_put_time(out, most);
   lumos_text_format(out, " of it is %s", kind);
