@@ -66,18 +66,25 @@ static struct rebuild_writer turned(const struct rebuild_writer *writer, uint32_
   return other;
 }
 
-/* Weights are converted in the first pass forward, gradients summed up over replicas in the last pass back. */
+/* Between two recorded micro-batches: weights are converted in the first pass forward, so the others are like the last. Back,
+ * gradients are added to those that are there in all but the first; but in the last they are summed up over replicas, where
+ * there are several: then those between are like the first. */
+static int32_t micro_batch_between(const struct rebuild_writer *writer, uint8_t phase) {
+  bool sums = phase != LUMOS_FORWARD && writer->recorded->replicas > 1;
+  return sums ? 0 : writer->recorded->pipeline.micro_batches - 1;
+}
+
 static int32_t micro_batch_like(const struct rebuild_writer *writer, uint8_t phase, int32_t micro_batch) {
-  int32_t recorded = writer->recorded->pipeline.micro_batches, last = recorded - 1, built = writer->to->micro_batches;
+  int32_t recorded = writer->recorded->pipeline.micro_batches, built = writer->to->micro_batches;
   if (built == 1) {
-    return phase == LUMOS_FORWARD ? 0 : last;
+    return phase == LUMOS_FORWARD || writer->recorded->replicas < 2 ? 0 : recorded - 1;
   }
-  return place_like(micro_batch, built, recorded, phase == LUMOS_FORWARD ? last : 0);
+  return place_like(micro_batch, built, recorded, micro_batch_between(writer, phase));
 }
 
 static uint32_t micro_batch_repeats(const struct rebuild_writer *writer, uint8_t phase, int32_t micro_batch) {
-  int32_t recorded = writer->recorded->pipeline.micro_batches;
-  return repeats_of(micro_batch, writer->to->micro_batches, recorded, phase == LUMOS_FORWARD ? recorded - 1 : 0);
+  return repeats_of(micro_batch, writer->to->micro_batches, writer->recorded->pipeline.micro_batches,
+                    micro_batch_between(writer, phase));
 }
 
 /* ---- passes ---- */
