@@ -59,6 +59,12 @@ for case in "${cases[@]}"; do
     '.step_time | [(.simulated / $true - 1) * 100, ($now / $true - 1) * 100, (.low <= $true and $true <= .high), .simulated / 1e6, .low / 1e6, .high / 1e6, $true / 1e6, $name] | @tsv' predicted.json >>rows
 done
 
+# What one recorded micro-batch does not show is said, of two nothing is missing.
+lumos-transform --micro-batches 2 "$pairs/h100/layers=4" 2>message >/dev/null
+says 'gradients of micro-batches is missing'
+lumos-transform --micro-batches 1 "$pairs/h100/micro-batches=2" 2>message >/dev/null
+! grep -q 'missing' message || fail "something is missing of two micro-batches: $(cat message)"
+
 awk -F'\t' '{ printf "%s: %.2f ms (%.2f to %.2f), measured %.2f ms, %+.2f %%%s\n", $8, $4, $5, $6, $7, $1, $3 == "true" ? "" : ", not within its range" }' rows
 awk -F'\t' 'function size(x) { return x < 0 ? -x : x }
   { sum += size($1); worst = size($1) > worst ? size($1) : worst; held += $3 == "true"; nothing += size($2); n++ }

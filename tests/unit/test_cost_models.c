@@ -60,6 +60,21 @@ static void what_is_long_and_narrow_is_bound_by_memory(void **state) {
   expect(lumos_reached_peak(&a100, LUMOS_FP16), 0.869 * 19500);
 }
 
+/* Half the head's dimension and twice the heads: as many operations, and twice as many exponentials. Of a causal mask of one
+ * block half is empty, of eight one in nine. */
+static void attention_is_products_and_exponentials(void **state) {
+  (void)state;
+  struct lumos_product_shape shape = {
+      .rows = 1024, .columns = 1024, .inner = 128, .batches = 1000, .flops = 1e12, .dtype = LUMOS_BF16};
+  double one = lumos_attention_time(&a100, &shape);
+  expect(one, 1.5 * 1.125 * 1e12 / (0.869 * 312000));
+  shape.inner = 64;
+  expect(lumos_attention_time(&a100, &shape), one * 2 / 1.5);
+  shape.inner = 128;
+  shape.rows = shape.columns = 128;
+  expect(lumos_attention_time(&a100, &shape), one * 2 / 1.125);
+}
+
 static void ops_move_what_they_read_and_write(void **state) {
   (void)state;
   static const struct {
@@ -76,6 +91,9 @@ static void ops_move_what_they_read_and_write(void **state) {
       {LUMOS_REDUCTION, "aten::sum", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 128, 0},
       {LUMOS_EMBEDDING, "aten::embedding", "[[1000, 16], [2, 5], [], [], []]", "[\"c10::BFloat16\", \"long\", \"\"]",
        640, 320},
+      {LUMOS_REDUCTION, "aten::_log_softmax", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 256, 128},
+      {LUMOS_REDUCTION, "aten::nll_loss_forward", "[[4, 8], [4], [], [], []]", "[\"float\", \"long int\", \"\"]", 32,
+       16},
       {LUMOS_OPTIMIZER, "aten::_foreach_mul_", "[[[4], [2, 3]], []]", "[\"TensorList\", \"Scalar\"]", 80, 40},
       {LUMOS_ELEMENTWISE, "aten::add", "[[], []]", "[\"\", \"\"]", 0, 0},
   };
@@ -243,6 +261,7 @@ int main(void) {
       cmocka_unit_test(names_tell_tiles),
       cmocka_unit_test(a_wave_more_takes_twice_as_long),
       cmocka_unit_test(what_is_long_and_narrow_is_bound_by_memory),
+      cmocka_unit_test(attention_is_products_and_exponentials),
       cmocka_unit_test(ops_move_what_they_read_and_write),
       cmocka_unit_test(shapes_predict_each_other),
       cmocka_unit_test(networks_are_read),
