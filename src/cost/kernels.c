@@ -319,6 +319,12 @@ static double copy_factor(const char *name, const struct lumos_device *from, con
   return by_link ? ratio_of(from->host_link, to->host_link) : ratio_of(from->bandwidth, to->bandwidth);
 }
 
+/* Of SMs of one architecture, whose arithmetic goes with their number and clock; others cannot be compared. */
+static double cores_ratio(const struct lumos_device *from, const struct lumos_device *to) {
+  bool alike = from->architecture == to->architecture && from->architecture != LUMOS_NO_ARCHITECTURE;
+  return alike ? ratio_of(from->peaks[LUMOS_FP32], to->peaks[LUMOS_FP32]) : ratio_of(from->bandwidth, to->bandwidth);
+}
+
 static double factor_without_shape(const struct lumos_kernels *kernels, const struct lumos_task *task,
                                    const struct lumos_device *from, const struct lumos_device *to) {
   const char *name = lumos_string(kernels->job->strings, task->name);
@@ -330,7 +336,10 @@ static double factor_without_shape(const struct lumos_kernels *kernels, const st
     enum lumos_dtype dtype = lumos_dtype_of_kernel(name);
     return ratio_of(lumos_reached_peak(from, dtype), lumos_reached_peak(to, dtype));
   }
-  return ratio_of(from->bandwidth, to->bandwidth);
+  double by_memory = ratio_of(from->bandwidth, to->bandwidth);
+  /* Some of these wait for memory, others for SMs (moving_factor). */
+  bool either = task->kind == LUMOS_ELEMENTWISE || task->kind == LUMOS_NORM;
+  return either ? sqrt(by_memory * cores_ratio(from, to)) : by_memory;
 }
 
 /* Two libraries' kernels: what the best products of nine GPUs of two vendors reach of their peaks (0.51 to 0.87) has, as a
@@ -361,12 +370,6 @@ static struct lumos_duration error_of(const struct lumos_kernels *kernels, uint3
       .common = hypot((shaped ? 1 : UNSHAPED) * common[class], same_library(from, to) ? 0 : OTHER_LIBRARY[class]),
       .own = sqrt(GPUS) * off,
       .source = shaped ? LUMOS_OF_MODEL : LUMOS_OF_CONSTANTS};
-}
-
-/* Of SMs of one architecture, whose arithmetic goes with their number and clock; others cannot be compared. */
-static double cores_ratio(const struct lumos_device *from, const struct lumos_device *to) {
-  bool alike = from->architecture == to->architecture && from->architecture != LUMOS_NO_ARCHITECTURE;
-  return alike ? ratio_of(from->peaks[LUMOS_FP32], to->peaks[LUMOS_FP32]) : ratio_of(from->bandwidth, to->bandwidth);
 }
 
 /* A kernel that leaves memory idle on its own GPU waits for its SMs, and more bandwidth does not help it; less does harm, once its
