@@ -375,8 +375,7 @@ static struct lumos_duration error_of(const struct lumos_kernels *kernels, uint3
 /* A kernel that leaves memory idle on its own GPU waits for its SMs, and more bandwidth does not help it; less does harm, once its
  * bytes take longer. Recorded on an H100 and an H200 (examples/pairs): what moved over nine tenths of the data sheet's bandwidth took 0.69 to
  * 0.74 times as long there, as the bandwidths say (0.70); what moved under three quarters 0.92 to 1.0 times; between, both. In
- * the own error: half the way between the two. More bytes than memory gives are not its bytes; and a reduction may go over
- * them several times. */
+ * the own error: half the way between the two. More bytes than memory gives are not its bytes. */
 static double moving_factor(const struct lumos_device *from, const struct lumos_device *to, double bytes, double ns,
                             bool again, double *unsure) {
   static const double IDLE = 0.75, BUSY = 0.9, IMPOSSIBLE = 1.15;
@@ -392,6 +391,13 @@ static double moving_factor(const struct lumos_device *from, const struct lumos_
   return by_memory >= by_cores && known ? fmax(fmin(factor, least), by_cores) : factor;
 }
 
+/* PyTorch's own softmax goes over a long row two or three times. */
+static bool rereads(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t span = lumos_shaped_op(job, task);
+  const char *op = span == LUMOS_NONE ? "" : lumos_string(job->strings, job->spans.items[span].name);
+  return strncmp(op, "aten::", 6) == 0 && strstr(op, "softmax") != NULL;
+}
+
 struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint32_t task,
                                       const struct lumos_device *to) {
   static const struct lumos_tile any = {0, 0};
@@ -402,7 +408,7 @@ struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint3
   double floor = floor_under(kernels, work, of->dur), unsure = 0;
   double factor = work == NULL            ? factor_without_shape(kernels, of, from, to)
                   : work->class == MOVING ? moving_factor(from, to, work->shape.bytes, (double)of->dur - floor,
-                                                          of->kind == LUMOS_REDUCTION, &unsure)
+                                                          rereads(kernels->job, of), &unsure)
                                           : ratio_of(time_of(to, work, any), time_of(from, work, any));
   found.own = hypot(found.own, unsure);
   found.ns = floor + ((double)of->dur - floor) * factor;
