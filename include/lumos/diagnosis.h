@@ -28,6 +28,7 @@ enum lumos_cause {
   LUMOS_CAUSE_IDLE,            /* idle GPUs for any other reason: dependencies, unexplained delays */
   LUMOS_CAUSE_NOT_RECORDED,    /* GPUs show nothing, and wait for what lies outside the recording */
   LUMOS_CAUSE_UNSPLIT,         /* communication whose peers are not known: waiting or transfer */
+  LUMOS_CAUSE_PROFILER,        /* recording slows the threads that launch; no part of the job, so it comes last */
   LUMOS_CAUSES
 };
 const char *lumos_cause_name(enum lumos_cause cause);
@@ -75,6 +76,7 @@ enum lumos_limit {
   LUMOS_LIMIT_BLAMED_UNKNOWN,   /* of a late rank's own delay: outside any recorded op */
   LUMOS_LIMIT_CPU_UNKNOWN,      /* of the step: CPU gaps and calls without an explanation */
   LUMOS_LIMIT_PROFILER,         /* of the step: what the profiler takes on threads, where CPUs are to blame */
+  LUMOS_LIMIT_RECORDING,        /* of the step without the profiler: how much longer recorded steps are */
   LUMOS_LIMIT_UNLAUNCHED,       /* of the kernels and copies: without a launch */
   LUMOS_LIMIT_UNTIED,           /* the job was changed, and who waits for whom in it is not known */
   LUMOS_LIMITS
@@ -87,9 +89,10 @@ struct lumos_limit_size {
 };
 
 struct lumos_diagnosis {
-  int64_t step_time;              /* LUMOS_ABSENT: there is no complete step */
-  bool edited;                    /* it is that of a changed job */
-  struct lumos_finding *findings; /* the worst first; at least one where there is a step on GPUs */
+  int64_t step_time; /* LUMOS_ABSENT: there is no complete step */
+  bool edited;       /* it is that of a changed job */
+  struct lumos_finding
+      *findings; /* the worst first, what the profiler costs last; at least one where there is a step on GPUs */
   size_t count;
   enum lumos_confidence confidence;
   enum lumos_limit limit;                       /* the worst */

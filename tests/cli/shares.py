@@ -308,6 +308,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'no op was recorded in (?P<said>%s) of that time' % SHARE, blamed),
     (r'Gaps and unusually long calls on the CPU take (?P<said>%s) of the step' % SHARE, trust('host_unknown')),
     (r'The profiler itself takes up to (?P<said>%s) of the step' % SHARE, trust('profiler_time')),
+    (r'Recorded steps are longer than steps without the profiler by (?P<said>%s)' % SHARE, trust('profiling_cost')),
     (r'No launch was recorded for (?P<said>%s) of the kernels and copies' % SHARE,
      lambda text, match: compare(text, match['said'], 1 - document['trust']['launched_share'])),
     (r'^(?:GPUs compute|The GPU computes) for (?P<said>%s) of the step$' % SHARE,
@@ -351,14 +352,22 @@ def finding(text):
         compare(text, said, of_job('not_recorded', spoken))
         rest = rest.replace(said, '', 1)
     rest = rest.replace('90\u00a0% range', '')
-    rest = re.sub(r'no overhead is above 5\u00a0%', '', rest)
+    rest = re.sub(r'no (?:other )?overhead is above 5\u00a0%', '', rest)
     if re.search(SHARE, rest):
         fault(text, re.findall(SHARE, rest), 'nothing that this test knows')
+
+
+def beside_profiler(match):
+    """A gain over a step without the profiler."""
+    without = document['trust']['unprofiled_step_time']
+    compare(match.group(), match['least'], (without - nanoseconds(match['time'])) / without, time_error(match['time']) / without)
+    return match['time'] + match['all'] + ')'
 
 
 def sentence(text):
     if not re.search(SHARE, text):
         return
+    text = re.sub(r'(?P<time>%s)(?P<all> \(\u2212%s); at least (?P<least>%s) without the profiler\)' % (TIME, SHARE, SHARE), beside_profiler, text)
     for pattern, rule in RULES:
         match = pattern.search(text)
         if match:
@@ -410,8 +419,8 @@ for term, label, figure, evidence in re.findall(
         compare(text, figure, table('mfu')[0]['mfu'])
     elif term == 'opportunity_half':
         sentence(evidence)
-        said = re.search(r'\((%s)\)' % SHARE, evidence)
-        if (said.group(1).lstrip('\u2212') if said else '0\u00a0%') != figure.replace('up to ', ''):
+        said = re.search(r'at least (%s) without|\((%s)\)' % (SHARE, SHARE), evidence)
+        if ((said.group(1) or said.group(2)).lstrip('\u2212') if said else '0\u00a0%') != re.sub('up to |at least ', '', figure):
             fault(text, figure, said)
     elif term in ('coverage', 'joined'):
         compare(text, figure, document['trust'][{'coverage': 'launched_share', 'joined': 'joined_share'}[term]])

@@ -528,6 +528,38 @@ static void a_slow_link_is_told_by_like_transfers(void **state) {
   forget(job, &diagnosis);
 }
 
+/* 100 ms with the profiler and 85 without it, of which the GPU computes for 70. 30 are idle, 24 of them for the CPU: 15 are
+ * the profiler's, 9 the job's. Without CUDA graphs' CPU time a step takes 75. */
+static void what_the_profiler_costs_is_not_the_jobs(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(70), .idle = MS(30)}};
+  struct lumos_job *job = ranks_with(parts, 1);
+  add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(24), 0);
+  add_metric(job, "idle_dependency", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(6), 0);
+  add_metric(job, "unprofiled_step_time", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, MS(85), 0);
+  add_metric(job, "profiling_cost", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, 176471, 6);
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 0, 6);
+  add_parts(job, LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, parts[0]);
+  add_kind(job, "opportunity_change", LUMOS_ABSENT_INT, "cuda_graphs", MS(75));
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_CPU_BOUND, MS(9), 90000);
+  expect_finding(&diagnosis, diagnosis.count - 1, LUMOS_CAUSE_PROFILER, MS(15), 150000);
+  assert_string_equal(lumos_confidence_name(diagnosis.confidence), "fair");
+  assert_int_equal(diagnosis.limit, LUMOS_LIMIT_RECORDING);
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_true(lumos_report_verdict(job, &out, &error));
+  lumos_text_char(&out, '\0');
+  assert_non_null(strstr(out.bytes, "The step takes 100.0 ms with the profiler and 85.00 ms without it: the "
+                                    "GPU waits for the CPU to launch work for 9.00 ms (9.0 %). "));
+  assert_non_null(strstr(out.bytes, "with CUDA graphs it would take 75.00 ms (\xE2\x88\x92"
+                                    "25.0 %; at least \xE2\x88\x92"
+                                    "11.8 % without the profiler)."));
+  lumos_text_free(&out);
+  forget(job, &diagnosis);
+}
+
 /* 30 ms idle, 24 of which for the CPU, 2 behind waits, 4 for dependencies; the thread is blocked for 12 ms. So 10 of the
  * 24 are the synchronization's doing, too. */
 static void a_blocked_cpu_cannot_be_ahead(void **state) {
@@ -783,6 +815,7 @@ int main(void) {
       cmocka_unit_test(late_compute_of_a_usual_pace_is_no_slow_gpu),
       cmocka_unit_test(waiting_by_turns_for_cpus_is_theirs),
       cmocka_unit_test(a_slow_link_is_told_by_like_transfers),
+      cmocka_unit_test(what_the_profiler_costs_is_not_the_jobs),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
       cmocka_unit_test(small_overheads_are_no_diagnosis),
       cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),

@@ -18,7 +18,7 @@ static const struct {
     [LUMOS_LIMIT_UNJOINED] = {50000, NEVER}, /* unsplit is what of it can be seen in the step */
     [LUMOS_LIMIT_VARIATION] = {100000, 500000},   [LUMOS_LIMIT_BLAMED_UNKNOWN] = {500000, NEVER},
     [LUMOS_LIMIT_CPU_UNKNOWN] = {100000, 500000}, [LUMOS_LIMIT_PROFILER] = {100000, 500000},
-    [LUMOS_LIMIT_UNLAUNCHED] = {250000, 500000},
+    [LUMOS_LIMIT_RECORDING] = {100000, 1000000},  [LUMOS_LIMIT_UNLAUNCHED] = {250000, 500000},
 };
 
 static int64_t size(int64_t value) { return value == LUMOS_ABSENT ? LUMOS_ABSENT : llabs(value); }
@@ -93,7 +93,9 @@ static int64_t size_of(const struct diagnosis_figures *figures, const struct lum
     case LUMOS_LIMIT_CPU_UNKNOWN:
       return report_trust(facts, FIGURE_HOST_UNKNOWN);
     case LUMOS_LIMIT_PROFILER:
-      return blames_cpus(diagnosis) ? report_trust(facts, FIGURE_PROFILER_TIME) : LUMOS_ABSENT;
+      return report_trust(facts, FIGURE_PROFILER_TIME);
+    case LUMOS_LIMIT_RECORDING:
+      return diagnosis_recording_cost(facts) > 0 ? size(facts->profiling_cost) : LUMOS_ABSENT;
     case LUMOS_LIMIT_UNLAUNCHED:
       return unlaunched(figures->job);
     default:
@@ -116,6 +118,7 @@ static void read_limits(const struct diagnosis_figures *figures, struct lumos_di
   }
   if (!blames_cpus(diagnosis)) {
     diagnosis->limits[LUMOS_LIMIT_CPU_UNKNOWN].poor = NEVER;
+    diagnosis->limits[LUMOS_LIMIT_PROFILER].fair = diagnosis->limits[LUMOS_LIMIT_PROFILER].poor = INT64_MAX;
   }
 }
 
@@ -124,6 +127,7 @@ static void read_limits(const struct diagnosis_figures *figures, struct lumos_di
 static bool is_told_by(enum lumos_limit limit, enum lumos_limit other) {
   return (limit == LUMOS_LIMIT_BOUNDARY && other == LUMOS_LIMIT_NOT_RECORDED) ||
          (limit == LUMOS_LIMIT_UNJOINED && other == LUMOS_LIMIT_UNSPLIT) ||
+         (limit == LUMOS_LIMIT_PROFILER && other == LUMOS_LIMIT_RECORDING) ||
          (limit == LUMOS_LIMIT_CPU_UNKNOWN && other == LUMOS_LIMIT_BLAMED_UNKNOWN);
 }
 

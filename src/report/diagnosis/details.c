@@ -9,6 +9,7 @@ struct detail {
   struct lumos_text figure, evidence;
   const struct lumos_limit_size *limit; /* NULL: the grade does not depend on it */
   bool counts_found;                    /* and the limit, what was not found */
+  bool exceeds;                         /* it may be more than the whole */
   size_t order;
 };
 LUMOS_VECTOR_TYPE(detail_list, struct detail);
@@ -28,6 +29,7 @@ static struct detail *add(struct details *details, const char *label, const char
                           LUMOS_TEXT_BUFFER,
                           limit != LUMOS_LIMIT_NONE && size->size != LUMOS_ABSENT ? size : NULL,
                           limit == LUMOS_LIMIT_UNLAUNCHED,
+                          limit == LUMOS_LIMIT_RECORDING,
                           details->list.count};
   lumos_vector_push(&details->list, detail);
   return &details->list.items[details->list.count - 1];
@@ -153,10 +155,11 @@ static void add_profiling_cost(struct details *details) {
   if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
     return;
   }
-  struct detail *detail = add(details, "profiling overhead", "profiling_cost", LUMOS_LIMIT_NONE);
+  struct detail *detail = add(details, "recorded steps longer by", "profiling_cost", LUMOS_LIMIT_RECORDING);
   report_put_share(&detail->figure, facts->profiling_cost);
+  lumos_text_put(&detail->evidence, "than ");
   report_put_time(&detail->evidence, facts->unprofiled_step);
-  lumos_text_put(&detail->evidence, " a step without the profiler");
+  lumos_text_put(&detail->evidence, " without the profiler");
 }
 
 /* ---- What it does to the grade ---- */
@@ -166,7 +169,7 @@ static void put_thresholds(struct detail *detail) {
   enum { ALL = 1000000, PER_CENT = 4 };
   for (int i = 0; detail->limit != NULL && i < 2; i++) {
     int64_t threshold = i == 0 ? detail->limit->fair : detail->limit->poor;
-    if (threshold < ALL) {
+    if (threshold < ALL || (threshold == ALL && detail->exceeds)) {
       lumos_text_format(&detail->evidence, "%s%s ", i == 0 ? "; fair " : ", poor ",
                         detail->counts_found ? "below" : "above");
       report_put_fixed(&detail->evidence, detail->counts_found ? ALL - threshold : threshold, PER_CENT, 0);

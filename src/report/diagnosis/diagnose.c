@@ -332,10 +332,26 @@ static bool cpus_set_the_pace(const struct diagnosing *search) {
   return host > all - host;
 }
 
+/* What recording takes is on threads, and so in what GPUs wait for them. */
+static void find_profiler(struct diagnosing *search) {
+  struct diagnosis_parts *left = &search->left;
+  struct lumos_finding finding = empty;
+  finding.cause = LUMOS_CAUSE_PROFILER;
+  finding.time =
+      at_most(diagnosis_recording_cost(search->figures.facts), report_sum(left->idle_host, left->idle_launch));
+  if (finding.time > 0) {
+    int64_t of_launches = at_least_zero(finding.time - left->idle_host);
+    take(&left->idle_host, finding.time);
+    take(&left->idle_launch, of_launches);
+    add_finding(search, finding);
+  }
+}
+
 /* A CPU that is blocked for some time of a step could have been ahead of its GPU by as much, so that the GPU is idle for
  * the synchronization's sake; what is idle beyond that is the CPU's own pace. */
 static void find_idle(struct diagnosing *search) {
   struct diagnosis_parts *left = &search->left;
+  find_profiler(search);
   struct diagnosis_blocked blocked = diagnosis_blocked_by_gpu(&search->figures);
   int64_t starved = report_sum(left->idle_host, left->idle_launch);
   int64_t avoidable = at_most(starved, at_least_zero(blocked.time - left->idle_sync));
@@ -403,6 +419,10 @@ static void name_communication(struct diagnosing *search) {
 
 static int by_time(const void *left, const void *right) {
   const struct lumos_finding *a = left, *b = right;
+  bool profiler = a->cause == LUMOS_CAUSE_PROFILER, other = b->cause == LUMOS_CAUSE_PROFILER;
+  if (profiler != other) {
+    return profiler ? 1 : -1;
+  }
   return a->time != b->time ? LUMOS_ORDER(b->time, a->time) : LUMOS_ORDER(a->cause, b->cause);
 }
 
@@ -413,11 +433,13 @@ static void find_compute(struct diagnosing *search) {
   finding.cause = LUMOS_CAUSE_COMPUTE;
   finding.time = search->figures.parts.compute;
   finding.share = report_share(finding.time, search->figures.step);
+  bool alone = findings->count == 0 || findings->items[0].cause == LUMOS_CAUSE_PROFILER;
+  size_t last = findings->count;
+  last -= last > 0 && findings->items[last - 1].cause == LUMOS_CAUSE_PROFILER;
+  size_t at = alone || findings->items[0].share < LEAST_SHARE ? 0 : last;
   lumos_vector_push(findings, finding);
-  if (findings->count == 1 || findings->items[0].share < LEAST_SHARE) {
-    memmove(&findings->items[1], &findings->items[0], (findings->count - 1) * sizeof finding);
-    findings->items[0] = finding;
-  }
+  memmove(&findings->items[at + 1], &findings->items[at], (findings->count - 1 - at) * sizeof finding);
+  findings->items[at] = finding;
 }
 
 void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnosis) {
@@ -452,7 +474,8 @@ void lumos_diagnosis_free(struct lumos_diagnosis *diagnosis) {
 }
 
 static const char *const names[LUMOS_CAUSES] = {
-    "compute", "slow_cpu",      "slow_gpu",  "unrecorded_rank", "data_loader", "slow_link", "imbalance",    "bubble",
-    "waiting", "communication", "cpu_bound", "synchronization", "copies",      "idle",      "not_recorded", "unsplit"};
+    "compute",   "slow_cpu", "slow_gpu",     "unrecorded_rank", "data_loader", "slow_link",
+    "imbalance", "bubble",   "waiting",      "communication",   "cpu_bound",   "synchronization",
+    "copies",    "idle",     "not_recorded", "unsplit",         "profiler"};
 
 const char *lumos_cause_name(enum lumos_cause cause) { return names[cause]; }

@@ -138,6 +138,12 @@ static void read_ranks(struct diagnosis_figures *figures) {
   }
 }
 
+int64_t diagnosis_recording_cost(const struct report_facts *facts) {
+  int64_t step = facts->edited ? LUMOS_ABSENT : report_facts_step_time(facts, MEASURED);
+  bool known = step != LUMOS_ABSENT && facts->unprofiled_step != LUMOS_ABSENT && facts->unprofiled_step > 0;
+  return known && step > facts->unprofiled_step ? step - facts->unprofiled_step : 0;
+}
+
 bool diagnosis_figures_read(const struct report_facts *facts, struct diagnosis_figures *figures) {
   enum report_timeline timeline = report_facts_spoken(facts);
   *figures = (struct diagnosis_figures){.job = facts->job,

@@ -195,8 +195,9 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   struct diagnosis_gain gain = diagnosis_best_gain(story);
   if (gain.share != LUMOS_ABSENT) {
-    lumos_text_put(&figure, gain.at_most ? "up to " : "");
-    report_put_share(&figure, gain.share);
+    int64_t least = diagnosis_unslowed_gain(story, &gain);
+    lumos_text_put(&figure, gain.at_most ? "up to " : least != LUMOS_ABSENT ? "at least " : "");
+    report_put_share(&figure, least != LUMOS_ABSENT ? least : gain.share);
     diagnosis_put_gain(story, &gain, &evidence);
     diagnosis_put_gain_range(&gain, &evidence);
     diagnosis_put_less(story, &gain, &evidence);
@@ -212,6 +213,9 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     }
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;
+  } else if (diagnosis_predicts(story->diagnosis) && diagnosis_is_slowed(story)) {
+    report_put_share(&figure, LUMOS_ABSENT);
+    lumos_text_put(&evidence, "no change saves more than recording costs");
   } else if (diagnosis_predicts(story->diagnosis)) {
     report_put_share(&figure, 0);
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");

@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "report/content/advice.h"
+#include "report/diagnosis/figures.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -189,6 +190,8 @@ static const struct {
     [LUMOS_CAUSE_NOT_RECORDED] = {"the recording does not show what the GPUs wait for during ",
                                   "the recording does not show what the GPU waits for during "},
     [LUMOS_CAUSE_UNSPLIT] = {"communication with ranks that were not recorded takes ", NULL},
+    [LUMOS_CAUSE_PROFILER] = {"GPUs wait for CPUs that the profiler slows for ",
+                              "the GPU waits for a CPU that the profiler slows for "},
 };
 
 static const char unmatched[] = "communication that could not be matched between ranks takes ";
@@ -250,6 +253,11 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
 
 /* ---- The sentence ---- */
 
+bool diagnosis_is_slowed(const struct diagnosis_story *story) {
+  int64_t cost = diagnosis_recording_cost(story->facts);
+  return report_share(cost, story->diagnosis->step_time) >= LARGE_SHARE;
+}
+
 /* "A step takes 41.8 ms", or "After the change a step takes 38.2 ms instead of 41.8 ms (-8.6 %)". */
 static void put_step(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct report_facts *facts = story->facts;
@@ -261,6 +269,11 @@ static void put_step(const struct diagnosis_story *story, struct lumos_text *out
   lumos_text_put(out, before == time ? "still takes " : "takes ");
   if (before == LUMOS_ABSENT || before == time) {
     report_put_time(out, time);
+    if (diagnosis_is_slowed(story)) {
+      lumos_text_put(out, " with the profiler and ");
+      report_put_time_beside(out, facts->unprofiled_step, time);
+      lumos_text_put(out, " without it");
+    }
     return;
   }
   report_put_time_beside(out, time, before);
@@ -307,7 +320,9 @@ void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_te
   lumos_text_put(out, ": ");
   diagnosis_put_finding(story, first, out);
   if (first->cause == LUMOS_CAUSE_COMPUTE) {
-    lumos_text_put(out, diagnosis->count > 1 ? ", and no overhead is above 5\xC2\xA0%" : "");
+    lumos_text_put(out, diagnosis->count <= 1        ? ""
+                        : diagnosis_is_slowed(story) ? ", and no other overhead is above 5\xC2\xA0%"
+                                                     : ", and no overhead is above 5\xC2\xA0%");
   } else if (first->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis->count > 1 && has_culprit(&diagnosis->findings[1])) {
     lumos_text_put(out, "; ");
     diagnosis_put_finding(story, &diagnosis->findings[1], out);
@@ -336,6 +351,7 @@ static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_IDLE] = "Look at the critical path for what the GPUs wait for",
     [LUMOS_CAUSE_NOT_RECORDED] = "Record more steps, on all ranks, with CPU and CUDA activities",
     [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be split from transfer",
+    [LUMOS_CAUSE_PROFILER] = "Record without stacks, shapes and memory where they are not needed",
 };
 
 /* "Look at what rank 2 does before "aten::foo": it spends 990 ms more there in a step than similar ranks." */
@@ -481,7 +497,8 @@ static struct diagnosis_gain simulated_gain(const struct diagnosis_story *story,
                                 .is_change = is_change,
                                 .cause = cause,
                                 .opportunity = one};
-  return report_opportunity_gain(story->opportunities, one->half) > 0 ? gain : no_gain;
+  bool may_be_recording = diagnosis_is_slowed(story) && one->half >= story->facts->unprofiled_step;
+  return report_opportunity_gain(story->opportunities, one->half) > 0 && !may_be_recording ? gain : no_gain;
 }
 
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
@@ -505,8 +522,20 @@ struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
   return cures[first->cause].condition != NULL ? gain : no_gain;
 }
 
+/* What CPUs take may be the profiler's. */
+static const struct report_opportunity *best_opportunity(const struct diagnosis_story *story) {
+  const struct report_opportunity_list *list = &story->opportunities->list;
+  for (size_t i = 0; diagnosis_is_slowed(story) && i < list->count; i++) {
+    const char *kind = lumos_string(story->job->strings, list->items[i].kind);
+    if (strcmp(kind, "host") != 0 && strcmp(kind, "launch") != 0) {
+      return report_opportunity_gain(story->opportunities, list->items[i].half) > 0 ? &list->items[i] : NULL;
+    }
+  }
+  return report_best_opportunity(story->opportunities);
+}
+
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story) {
-  const struct report_opportunity *best = report_best_opportunity(story->opportunities);
+  const struct report_opportunity *best = best_opportunity(story);
   return best != NULL && diagnosis_predicts(story->diagnosis) ? simulated_gain(story, best, false, LUMOS_CAUSE_COMPUTE)
                                                               : no_gain;
 }
@@ -521,6 +550,23 @@ struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story) {
   return best.share == LUMOS_ABSENT ? diagnosis_best_work(story) : best;
 }
 
+int64_t diagnosis_unslowed_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain) {
+  int64_t step = story->facts->unprofiled_step;
+  bool known = diagnosis_is_slowed(story) && gain->opportunity != NULL && gain->time < step;
+  return known ? report_share(step - gain->time, step) : LUMOS_ABSENT;
+}
+
+/* "; at least -62.6 % without the profiler", some of which may be in the predicted step. */
+static void put_unslowed_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                              struct lumos_text *out) {
+  int64_t share = diagnosis_unslowed_gain(story, gain);
+  if (share != LUMOS_ABSENT) {
+    lumos_text_put(out, "; at least \xE2\x88\x92");
+    report_put_share(out, share);
+    lumos_text_put(out, " without the profiler");
+  }
+}
+
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                         struct lumos_text *out) {
   size_t start = out->length;
@@ -528,6 +574,9 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   bool whole = gain->is_change || gain->at_most, several = story->facts->job_all.steps > 1;
   if (gain->is_change && gain->cause == LUMOS_CAUSE_COMPUTE) {
     report_put_improvement(story->opportunities, gain->opportunity, out);
+    out->length--; /* its bracket */
+    put_unslowed_gain(story, gain, out);
+    lumos_text_char(out, ')');
     return;
   }
   if (whole) {
@@ -541,6 +590,7 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   report_put_time_beside(out, gain->time, step);
   lumos_text_put(out, " (\xE2\x88\x92");
   report_put_share(out, gain->share);
+  put_unslowed_gain(story, gain, out);
   lumos_text_char(out, ')');
   out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
 }
@@ -601,6 +651,8 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
   const struct lumos_finding *first = story->diagnosis->count > 0 ? &story->diagnosis->findings[0] : NULL;
   if (first != NULL && first->cause == LUMOS_CAUSE_IMBALANCE) {
     lumos_text_put(out, " What the imbalance costs is a part of the bubble.");
+  } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND && diagnosis_is_slowed(story)) {
+    lumos_text_put(out, " Idle time in the bars contains what the profiler costs; the headline leaves that out.");
   } else if (first != NULL && first->with_waiting) {
     lumos_text_put(out, " The headline adds waiting for other ranks, whose CPUs are behind, too.");
   } else if (first != NULL && first->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
@@ -620,7 +672,7 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
 }
 
 void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
-  const struct report_opportunity *best = report_best_opportunity(story->opportunities);
+  const struct report_opportunity *best = best_opportunity(story);
   if (story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_COMPUTE) {
     if (best != NULL && diagnosis_predicts(story->diagnosis)) {
       report_put_opportunity_action(story->opportunities, best, out);
@@ -683,6 +735,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_BLAMED_UNKNOWN] = "Who is late is known, but not why: no op was recorded in ",
       [LUMOS_LIMIT_CPU_UNKNOWN] = "Gaps and unusually long calls on the CPU take ",
       [LUMOS_LIMIT_PROFILER] = "The profiler itself takes up to ",
+      [LUMOS_LIMIT_RECORDING] = "Recorded steps are longer than steps without the profiler by ",
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
       [LUMOS_LIMIT_UNTIED] = "Which ranks or threads wait for each other is partly unknown, so that waiting stays as "
                              "measured",
@@ -710,11 +763,11 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
   if (story->diagnosis->limit_share != LUMOS_ABSENT) {
     bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
     (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
-    lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION ? ""
-                        : limit == LUMOS_LIMIT_UNLAUNCHED       ? " of the kernels and copies"
-                        : limit == LUMOS_LIMIT_NO_GPU           ? " of the ranks"
-                        : limit == LUMOS_LIMIT_BLAMED_UNKNOWN   ? " of that time"
-                                                                : " of the step");
+    lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION || limit == LUMOS_LIMIT_RECORDING ? ""
+                        : limit == LUMOS_LIMIT_UNLAUNCHED     ? " of the kernels and copies"
+                        : limit == LUMOS_LIMIT_NO_GPU         ? " of the ranks"
+                        : limit == LUMOS_LIMIT_BLAMED_UNKNOWN ? " of that time"
+                                                              : " of the step");
   }
   lumos_text_char(out, '.');
 }

@@ -26,6 +26,9 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
 void diagnosis_put_finding(const struct diagnosis_story *story, const struct lumos_finding *finding,
                            struct lumos_text *out);
 
+/* Recorded steps are so much longer than steps without the profiler that this belongs beside their time, and each gain. */
+bool diagnosis_is_slowed(const struct diagnosis_story *story);
+
 /* Nothing is, where the confidence is poor or most is lost outside the recording. */
 bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis);
 
@@ -43,6 +46,8 @@ struct diagnosis_gain {
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story);
+/* Of recorded steps that the profiler makes much longer: what is gained at least of a step without it; LUMOS_ABSENT. */
+int64_t diagnosis_unslowed_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
 /* "; 90 % range 30.1 ms to 36.0 ms"; nothing where it is not known. */
