@@ -28,7 +28,7 @@ enum lumos_cause {
   LUMOS_CAUSE_IDLE,            /* idle GPUs for any other reason: dependencies, unexplained delays */
   LUMOS_CAUSE_NOT_RECORDED,    /* GPUs show nothing, and wait for what lies outside the recording */
   LUMOS_CAUSE_UNSPLIT,         /* communication whose peers are not known: waiting or transfer */
-  LUMOS_CAUSE_PROFILER,        /* recording slows the threads that launch; no part of the job, so it comes last */
+  LUMOS_CAUSE_PROFILER,        /* recording slows the threads that launch; not the job's, and so behind all others */
   LUMOS_CAUSES
 };
 const char *lumos_cause_name(enum lumos_cause cause);
@@ -92,7 +92,7 @@ struct lumos_diagnosis {
   int64_t step_time; /* LUMOS_ABSENT: there is no complete step */
   bool edited;       /* it is that of a changed job */
   struct lumos_finding
-      *findings; /* the worst first, what the profiler costs last; at least one where there is a step on GPUs */
+      *findings; /* the worst first, the profiler behind all; at least one where there is a step on GPUs */
   size_t count;
   enum lumos_confidence confidence;
   enum lumos_limit limit;                       /* the worst */

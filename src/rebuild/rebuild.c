@@ -190,6 +190,14 @@ static void put_error(struct lumos_job *job, struct lumos_decimal deviation) {
   }
 }
 
+/* Edits before the rebuild leave no measured step to compare with. */
+static void note_changed(struct lumos_job *built, const struct lumos_job *from) {
+  if (lumos_job_edited(from) && !has_error(from)) {
+    lumos_job_note(built, "transform.rebuild_of_changed", LUMOS_INFO, LUMOS_ABSENT, NULL,
+                   "the job was changed before the rebuild, so the rebuild error is against its simulated step", NULL);
+  }
+}
+
 static double percent(int64_t part, int64_t whole) { return whole == 0 ? 0 : 100.0 * (double)part / (double)whole; }
 
 /* Sequences in a step; 0: not known. */
@@ -391,6 +399,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     free(groups);
     rebuild_kept_put(&kept, both.built);
     put_error(both.built, both.deviation);
+    note_changed(both.built, job);
     put_note(both.built, &census, both.deviation, lumos_job_edited(job));
     tell_learned(both.built, asked, &templates);
     tell_kept(both.built, job);

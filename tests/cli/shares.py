@@ -285,7 +285,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
     (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),
     (r'^No pass runs for (?P<recorded>%s) of the recorded step \d+, and for (?P<predicted>%s) of the predicted step \d+' % (SHARE, SHARE), both_pipelines),
-    (r'Rebuilt in its recorded configuration, the job (?:takes its measured step within|misses its measured step by) (?P<said>%s)' % SHARE, rebuilt),
+    (r'Rebuilt in its recorded configuration, the (?:changed )?job (?:takes its (?:measured|simulated) step within|misses its (?:measured|simulated) step by) (?P<said>%s)' % SHARE, rebuilt),
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
     (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),

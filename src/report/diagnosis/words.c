@@ -746,8 +746,11 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
     lumos_text_char(out, '.');
     return;
   }
+  bool of_changed = report_has_note(story->job, "transform.rebuild_of_changed");
   if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
-    lumos_text_put(out, "Rebuilt in its recorded configuration, the job takes its measured step within ");
+    lumos_text_put(out, of_changed
+                            ? "Rebuilt in its recorded configuration, the changed job takes its simulated step within "
+                            : "Rebuilt in its recorded configuration, the job takes its measured step within ");
     report_put_fine_share(out, story->diagnosis->limit_share);
     lumos_text_put(out, report_range_known(story->facts->step_range)
                             ? ". The range covers the error in another configuration."
@@ -758,7 +761,9 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
     lumos_text_put(out, "C");
     lumos_text_put(out, unmatched + 1);
   } else {
-    lumos_text_put(out, before[limit]);
+    lumos_text_put(out, of_changed && limit == LUMOS_LIMIT_REBUILD
+                            ? "Rebuilt in its recorded configuration, the changed job misses its simulated step by "
+                            : before[limit]);
   }
   if (story->diagnosis->limit_share != LUMOS_ABSENT) {
     bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
