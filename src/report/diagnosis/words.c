@@ -658,8 +658,8 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
   } else if (first != NULL && first->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
     lumos_text_put(out, " The headline adds what is CPU-bound because a synchronization had stopped the CPU before.");
   }
-  for (size_t i = 0; i < story->diagnosis->count && i < 2; i++) {
-    const struct lumos_finding *finding = &story->diagnosis->findings[i];
+  for (size_t i = 0; first != NULL && i < story->diagnosis->count && i < 2; i++) {
+    const struct lumos_finding *finding = first + i;
     bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU ||
                 finding->cause == LUMOS_CAUSE_UNRECORDED_RANK;
     if (late && finding->rank_count > 0 && (i == 0 || has_culprit(finding))) {
@@ -737,8 +737,7 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
       [LUMOS_LIMIT_PROFILER] = "The profiler itself takes up to ",
       [LUMOS_LIMIT_RECORDING] = "Recorded steps are longer than steps without the profiler by ",
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
-      [LUMOS_LIMIT_UNTIED] = "Which ranks or threads wait for each other is partly unknown, so that waiting stays as "
-                             "measured",
+      [LUMOS_LIMIT_UNTIED] = "Who waits for whom is partly unknown, so that waiting stays as measured",
   };
   enum lumos_limit limit = story->diagnosis->limit;
   if (limit == LUMOS_LIMIT_NONE) {
