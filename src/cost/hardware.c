@@ -3,6 +3,7 @@
 
 #include "base/nearest.h"
 #include "base/object.h"
+#include "base/text.h"
 #include "cost/hardware_table.h"
 #include <fnmatch.h>
 #include <lumos/memory.h>
@@ -209,6 +210,17 @@ const struct lumos_device *lumos_hardware_named(const struct lumos_hardware *har
     }
   }
   return lumos_hardware_find(hardware, name);
+}
+
+size_t lumos_hardware_beginning(const struct lumos_hardware *hardware, const char *name, struct lumos_text *names) {
+  size_t count = 0;
+  for (size_t i = 0; i < hardware->devices.count; i++) {
+    const char *own = hardware->devices.items[i].name;
+    if (*name != '\0' && strncasecmp(own, name, strlen(name)) == 0) {
+      lumos_text_format(names, "%s%s", count++ > 0 ? ", " : "", own);
+    }
+  }
+  return count;
 }
 
 void lumos_hardware_offer(const struct lumos_hardware *hardware, struct lumos_nearest *nearest) {

@@ -36,6 +36,9 @@ struct lumos_device {
 const struct lumos_device *lumos_hardware_find(const struct lumos_hardware *hardware, const char *name);
 /* The device of this name, whatever its case, or else of this recorded name; NULL: none. */
 const struct lumos_device *lumos_hardware_named(const struct lumos_hardware *hardware, const char *name);
+/* The names that begin with this one, whatever its case, with commas between; how many. */
+struct lumos_text;
+size_t lumos_hardware_beginning(const struct lumos_hardware *hardware, const char *name, struct lumos_text *names);
 struct lumos_nearest;
 /* Every device's name. */
 void lumos_hardware_offer(const struct lumos_hardware *hardware, struct lumos_nearest *nearest);

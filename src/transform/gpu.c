@@ -21,17 +21,29 @@ struct edit {
   const struct lumos_kernels *kernels;
 };
 
-static const struct lumos_device *find(const struct lumos_hardware *hardware, const char *name,
-                                       struct lumos_error *error) {
-  const struct lumos_device *device = lumos_hardware_named(hardware, name);
-  if (device == NULL) {
-    struct lumos_nearest nearest = {.word = name};
-    lumos_hardware_offer(hardware, &nearest);
+static void refuse(const struct lumos_hardware *hardware, const char *name, struct lumos_error *error) {
+  struct lumos_text several = LUMOS_TEXT_BUFFER;
+  struct lumos_nearest nearest = {.word = name};
+  size_t begin = lumos_hardware_beginning(hardware, name, &several);
+  lumos_hardware_offer(hardware, &nearest);
+  lumos_text_char(&several, '\0');
+  if (begin > 1) {
+    (void)lumos_fail(error, "--gpu '%.60s' may be any of %.200s; name one of them", name, several.bytes);
+  } else {
     (void)lumos_fail(error,
                      "--gpu '%.60s' is not in the table of GPUs%s%.60s%s; name one of them, or write NAME@FILE "
                      "with a table of your own (lumos-transform(1))",
                      name, nearest.best == NULL ? "" : ", which has '", nearest.best == NULL ? "" : nearest.best,
                      nearest.best == NULL ? "" : "'");
+  }
+  lumos_text_free(&several);
+}
+
+static const struct lumos_device *find(const struct lumos_hardware *hardware, const char *name,
+                                       struct lumos_error *error) {
+  const struct lumos_device *device = lumos_hardware_named(hardware, name);
+  if (device == NULL) {
+    refuse(hardware, name, error);
     return NULL;
   }
   if (!(device->bandwidth > 0) || !(lumos_reached_peak(device, LUMOS_NO_DTYPE) > 0)) {

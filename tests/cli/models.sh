@@ -91,6 +91,8 @@ judge 4 change 'changes of GPU and network' "$@"
   [ "$(cat changed)" -eq 0 ] || fail "the same GPU changes $(cat changed) durations"
   lumos-transform --gpu h100x graph.a100 2>message >/dev/null && fail 'a GPU that nobody knows is taken'
   says "'h100x' is not in the table of GPUs"
+  lumos-transform --gpu h100 graph.a100 2>message >/dev/null && fail 'one of three H100s is taken'
+  says "'h100' may be any of H100 PCIe, H100 NVL, H100 SXM; name one of them"
   echo '{"inter": {"bandwidth": 5}}' >bad.json
   lumos-transform --network bad.json graph.a100 2>message >/dev/null && fail 'a network with an unknown member is taken'
   says 'bad.json: inter has no bandwidth'
