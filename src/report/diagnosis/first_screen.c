@@ -200,7 +200,6 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     report_put_share(&figure, least != LUMOS_ABSENT ? least : gain.share);
     diagnosis_put_gain(story, &gain, &evidence);
     diagnosis_put_gain_range(&gain, &evidence);
-    diagnosis_put_less(story, &gain, &evidence);
     int64_t spread = story->facts->step_spread;
     if (spread != LUMOS_ABSENT && llabs(spread) > gain.share) {
       lumos_text_put(&evidence, "; similar steps differ by more");

@@ -635,8 +635,8 @@ static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) 
   lumos_text_put(out, " of the critical path)");
 }
 
-void diagnosis_put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
-                        struct lumos_text *out) {
+/* Why a cure gains less than what it cures costs; nothing where it does not. */
+static void put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
   enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
   const struct lumos_finding *first = &story->diagnosis->findings[0];
   bool whole = gain->is_change && needs_change(gain->cause);
@@ -694,6 +694,7 @@ void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text
     lumos_text_put(out, goes_on ? "; " : "");
     size_t clause = out->length;
     diagnosis_put_gain(story, &gain, out);
+    put_less(story, &gain, out);
     if (goes_on) {
       out->bytes[clause] = lumos_ascii_lower(out->bytes[clause]);
     }

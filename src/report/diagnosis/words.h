@@ -54,8 +54,6 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
 void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_text *out);
 /* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out);
-/* Why a cure gains less than what it cures costs; nothing where it does not. */
-void diagnosis_put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
 /* What the first finding asks for, in the imperative, without what it would gain; nothing where nothing is wrong. */
 void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out);
 

@@ -299,7 +299,6 @@ static void fill_cure(const struct diagnosis_story *story, const struct diagnosi
   report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
   diagnosis_put_gain(story, gain, &text);
   diagnosis_put_gain_range(gain, &text);
-  diagnosis_put_less(story, gain, &text);
   report_set_take(scope, "evidence", &text);
   lumos_text_put(&text, "\xE2\x88\x92");
   report_put_share(&text, gain->share);
