@@ -168,6 +168,7 @@ static void graphs_that_are_there(void **state) {
   practice = practice_of(job);
   practice.single[LUMOS_OPTIMIZER_PHASE] = 1;
   assert_int_equal(practice.replayed, 3);
+  assert_true(report_practice_uses_graphs(&practice));
   expect_graphs(&practice, "Capture the optimizer in CUDA graphs, too (capturable=True)",
                 "Capture the optimizer in CUDA graphs, too (capturable=True).");
   expect_of(&practice, "host", "Capture the optimizer in CUDA graphs, too (capturable=True), or fuse small kernels.");

@@ -17,7 +17,7 @@ static int64_t launched_singly(const struct report_practice *practice) {
   return single;
 }
 
-static bool uses_graphs(const struct report_practice *practice) {
+bool report_practice_uses_graphs(const struct report_practice *practice) {
   return report_practice_most(practice->replayed, report_sum(practice->replayed, launched_singly(practice)), SOME);
 }
 
@@ -37,8 +37,8 @@ void report_put_graphs_advice(const struct report_practice *practice, struct lum
       [LUMOS_WEIGHT] = "Capture the weight gradients in CUDA graphs",
       [LUMOS_OPTIMIZER_PHASE] = "Capture the optimizer in CUDA graphs, too (capturable=True)",
   };
-  const char *rest =
-      uses_graphs(practice) ? outside[phase_outside_graphs(practice)] : "Capture the step in CUDA graphs";
+  const char *rest = report_practice_uses_graphs(practice) ? outside[phase_outside_graphs(practice)]
+                                                           : "Capture the step in CUDA graphs";
   lumos_text_put(out, rest != NULL ? rest : "Capture the rest of the step in CUDA graphs");
 }
 
@@ -58,7 +58,7 @@ static bool compiles_any(const struct report_practice *practice) {
 }
 
 static void advise_cpu(const struct report_practice *practice, struct lumos_text *out) {
-  bool graphs = uses_graphs(practice);
+  bool graphs = report_practice_uses_graphs(practice);
   if (graphs) {
     report_put_graphs_advice(practice, out);
     put(out, ", or fuse small kernels.");
@@ -71,7 +71,7 @@ static void advise_cpu(const struct report_practice *practice, struct lumos_text
 }
 
 static void advise_launches(const struct report_practice *practice, struct lumos_text *out) {
-  if (uses_graphs(practice)) {
+  if (report_practice_uses_graphs(practice)) {
     report_put_graphs_advice(practice, out);
     put(out, ".");
   } else {
@@ -298,7 +298,7 @@ void report_put_group_advice(const struct lumos_job *job, const struct lumos_gro
 /* ---- Changes ---- */
 
 static void make_graphs(const struct report_practice *practice, struct lumos_text *out) {
-  if (uses_graphs(practice)) {
+  if (report_practice_uses_graphs(practice)) {
     report_put_graphs_advice(practice, out);
     put(out, ".");
   } else {

@@ -15,6 +15,9 @@ void report_put_group_advice(const struct lumos_job *job, const struct lumos_gro
 /* How to make a change that was simulated; false: it is none that this version knows. */
 bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out);
 
+/* Do CUDA graphs launch some of its kernels, so that what they save can be the rest alone? */
+bool report_practice_uses_graphs(const struct report_practice *practice);
+
 /* "Capture the step in CUDA graphs", or what of it is not captured yet: a clause without its full stop. */
 void report_put_graphs_advice(const struct report_practice *practice, struct lumos_text *out);
 

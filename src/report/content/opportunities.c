@@ -522,7 +522,11 @@ static const struct improvement *improvement_of(const struct report_opportunitie
 void report_put_improvement(const struct report_opportunities *opportunities, const struct report_opportunity *change,
                             struct lumos_text *out) {
   const struct improvement *improvement = improvement_of(opportunities, change);
-  lumos_text_put(out, improvement == NULL ? "The change" : improvement->doing);
+  bool rest = improvement != NULL && strcmp(improvement->kind, "cuda_graphs") == 0 &&
+              report_practice_uses_graphs(&opportunities->practice);
+  lumos_text_put(out, improvement == NULL ? "The change"
+                      : rest              ? "Launching the rest of each pass in CUDA graphs"
+                                          : improvement->doing);
   put_gain(opportunities, change, out);
 }
 

@@ -1,6 +1,7 @@
 /* Filling the first screen. */
 #include "report/diagnosis/first_screen.h"
 
+#include "report/content/advice.h"
 #include "report/diagnosis/details.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
@@ -181,6 +182,8 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
                    shapes ? "model FLOPs from recorded shapes" : "model FLOPs by the model\xE2\x80\x99s formula");
   } else if (report_has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
+  } else if (report_practice_uses_graphs(&content->opportunities.practice)) {
+    lumos_text_put(&evidence, "unknown: kernels that CUDA graphs launch have no shapes");
   } else if (report_has_note(content->job, "sim.flops_unknown")) {
     lumos_text_put(&evidence, "unknown without shapes: record with record_shapes=True");
   } else {

@@ -343,6 +343,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
     return;
   }
   report_put_opportunities_reading(opportunities, &text);
+  lumos_text_put(&text, diagnosis_is_slowed(&story) ? " All these steps contain what the profiler costs." : "");
   report_set_take(section, "opportunities_reading", &text);
   struct diagnosis_gain cure = diagnosis_cure(&story);
   const struct report_opportunity *best = report_best_opportunity(opportunities);
