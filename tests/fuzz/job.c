@@ -6,6 +6,7 @@
  */
 #include "fuzz.h"
 
+#include <lumos/compare.h>
 #include <lumos/graph.h>
 #include <lumos/hta.h>
 #include <lumos/path.h>
@@ -93,6 +94,29 @@ static void report(struct lumos_job *job, struct lumos_error *error) {
   lumos_text_free(&page);
 }
 
+/* A job beside itself: there is nothing to compare, or what is split adds up to the steps. */
+static void compare(struct lumos_job *job) {
+  static const struct lumos_compare_options everything = {{NULL, NULL}, {0, 0}};
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_comparison *comparison = lumos_compare(job, job, &everything, &error);
+  if (comparison == NULL) {
+    fuzz_expect_reason(&error);
+    if (strstr(error.text, "do not add up") != NULL) {
+      fuzz_fail("what is compared adds up, whatever the input", error.text);
+    }
+  } else {
+    if (comparison->step_differs) {
+      fuzz_fail("a job does not differ from itself", "its steps do");
+    }
+    for (int format = LUMOS_COMPARE_TEXT; format <= LUMOS_COMPARE_JSON; format++) {
+      lumos_comparison_write(comparison, (enum lumos_compare_format)format, true, &text);
+    }
+  }
+  lumos_text_free(&text);
+  lumos_comparison_free(comparison);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct lumos_job *job = size > LARGEST ? NULL : fuzz_read(data, size, true);
   if (job == NULL) {
@@ -103,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     measure(job);
     fuzz_expect_sound(job);
     report(job, &error);
+    compare(job);
   } else {
     fuzz_expect_reason(&error);
   }
