@@ -166,6 +166,19 @@ static void put_lone(struct lumos_text *out, const struct lumos_comparison *comp
   put_row(out, comparison, row, !all);
 }
 
+/* What the CPU does more, or less, where the GPU idles more, or less. */
+static void put_calls_beside_idle(struct lumos_text *out, const struct lumos_comparison *comparison,
+                                  int64_t difference) {
+  for (size_t i = 0; i < comparison->calls.count; i++) {
+    const struct lumos_compared_row *row = &comparison->calls.items[i];
+    if (row->count_differs && toward(difference, row->work[1].count - row->work[0].count) > 0) {
+      lumos_text_put(out, ", beside ");
+      compare_put_calls(out, comparison, row);
+      return;
+    }
+  }
+}
+
 static void put_kind(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference) {
   const struct lumos_compared_part *found = NULL;
   int64_t most = 0;
@@ -183,8 +196,13 @@ static void put_kind(struct lumos_text *out, const struct lumos_comparison *comp
   const char *kind = lumos_string(comparison->strings, found->label);
   const struct lumos_compared_row *row = find_row(comparison, difference, kind);
   lumos_text_put(out, "; ");
-  report_put_time(out, most);
-  lumos_text_format(out, " of it is %s", kind);
+  if (most > llabs(difference)) { /* other kinds go the other way */
+    lumos_text_format(out, "%s alone would make it ", kind);
+    report_put_time(out, most);
+  } else {
+    report_put_time(out, most);
+    lumos_text_format(out, " of it is %s", kind);
+  }
   if (row != NULL && is_of_kind(row)) {
     struct lumos_text place = LUMOS_TEXT_BUFFER;
     compare_put_place(&place, row);
@@ -195,6 +213,8 @@ static void put_kind(struct lumos_text *out, const struct lumos_comparison *comp
   } else if (row != NULL) {
     lumos_text_put(out, ", most of all ");
     put_row(out, comparison, row, true);
+  } else {
+    put_calls_beside_idle(out, comparison, difference);
   }
 }
 
@@ -282,6 +302,9 @@ void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct 
     lumos_text_char(out, ')');
   }
   lumos_text_format(out, " %s a step than A", difference < 0 ? "less" : "longer");
+  if (a->device != LUMOS_NO_STRING && b->device != LUMOS_NO_STRING && a->device != b->device) {
+    lumos_text_put(out, ", on another GPU");
+  }
   put_cause(out, comparison, difference);
   lumos_text_char(out, '.');
 }
