@@ -12,13 +12,6 @@ typedef void lumos_call_visitor(void *context, uint32_t step, uint32_t call, int
 void lumos_walk_calls(const struct lumos_job *job, const struct lumos_timeline *timeline,
                       const struct lumos_stretches *stretches, lumos_call_visitor *visit, void *context);
 
-/* Hears of a call: the job's step (index), its task, and how long it takes, its segments together. */
-typedef void lumos_call_visitor(void *context, uint32_t step, uint32_t call, int64_t length);
-
-/* Visit every call of the job's steps once, thread by thread, the last ones first. O(tasks). */
-void lumos_walk_calls(const struct lumos_job *job, const struct lumos_timeline *timeline,
-                      const struct lumos_stretches *stretches, lumos_call_visitor *visit, void *context);
-
 void lumos_write_calls(struct lumos_job *job, const struct lumos_timeline *timeline,
                        const struct lumos_stretches *stretches);
 
