@@ -60,7 +60,7 @@ static struct compare_spread *find_spreads(const struct compare_matching *matchi
     const struct compare_cell *cell = &items->cells.items[c];
     uint32_t row = matching->row[which][cell->item];
     uint32_t number = lumos_number_of(&numbering, lumos_key_pair(row, cell->step));
-    if (number == steps.count) {
+    if (number >= steps.count) {
       lumos_vector_push(&steps, ((struct step_of_row){row, 0, 0}));
     }
     steps.items[number].time += (double)cell->time / ranks;
@@ -218,7 +218,7 @@ void compare_calls_name(struct lumos_compared_rows *rows, const struct compare_m
       uint32_t row = matching->row[side][cell->item];
       lumos_string_id op = items[side].items.items[cell->item].parts[COMPARE_OP];
       uint32_t number = lumos_number_of(&numbering, lumos_key_pair(row, op));
-      if (number == ops.count) {
+      if (number >= ops.count) {
         lumos_vector_push(&ops, ((struct by_op){row, op, {0, 0}}));
       }
       ops.items[number].count[side] += (double)cell->count / (double)compare_divisor(&sides[side]);

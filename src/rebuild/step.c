@@ -125,7 +125,7 @@ static uint32_t find_sum(const struct rebuild_blocks *blocks, const struct rebui
 static int32_t share_left(const struct rebuild_writer *writer, uint32_t sum) {
   const struct lumos_job *job = writer->recorded->job;
   int64_t bytes = sum == LUMOS_NONE ? 0 : lumos_detail_of(job, &job->tasks.items[sum])->comm.bytes;
-  if (writer->summed_elsewhere == 0 || bytes < writer->summed_elsewhere) {
+  if (writer->summed_elsewhere <= 0 || bytes < writer->summed_elsewhere) {
     return LUMOS_WHOLE_SHARE;
   }
   return (int32_t)((__int128)(bytes - writer->summed_elsewhere) * LUMOS_WHOLE_SHARE / bytes);
