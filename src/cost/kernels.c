@@ -321,7 +321,12 @@ static double copy_factor(const char *name, const struct lumos_device *from, con
 
 /* Of SMs of one architecture, whose arithmetic goes with their number and clock; others cannot be compared. */
 static double cores_ratio(const struct lumos_device *from, const struct lumos_device *to) {
-  bool alike = from->architecture == to->architecture && from->architecture != LUMOS_NO_ARCHITECTURE;
+  static const double ALIKE =
+      1.4; /* an A10's SM has 2.4 times the arithmetic of an A100's, an H20's 1.1 times an H100's */
+  double own = from->sms > 0 ? from->peaks[LUMOS_FP32] / from->sms : 0;
+  double other = to->sms > 0 ? to->peaks[LUMOS_FP32] / to->sms : 0;
+  bool alike = from->architecture == to->architecture && from->architecture != LUMOS_NO_ARCHITECTURE && own > 0 &&
+               other > 0 && own / other < ALIKE && other / own < ALIKE;
   return alike ? ratio_of(from->peaks[LUMOS_FP32], to->peaks[LUMOS_FP32]) : ratio_of(from->bandwidth, to->bandwidth);
 }
 

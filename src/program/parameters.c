@@ -16,14 +16,19 @@ bool program_parameters_known(const struct lumos_model_description *model) {
   return known;
 }
 
-static int64_t or_none(int32_t size) { return size > 0 ? size : 0; }
+/* Not more than any model has, so that products fit. */
+static int64_t or_none(int32_t size) {
+  enum { MOST = 1 << 26 };
+  return size > MOST ? MOST : size > 0 ? size : 0;
+}
 
 /* Attention's four products, the feed-forward's. */
 static __int128 of_layer(const struct lumos_model_description *model) {
   int64_t hidden = or_none(model->hidden), heads = or_none(model->heads);
-  int64_t keys = model->kv_heads > 0 ? model->kv_heads : heads;
-  int64_t matrices = model->ffn_matrices > 0 ? model->ffn_matrices : 2;
-  return (__int128)2 * hidden * or_none(model->head_dim) * (heads + keys) + matrices * hidden * or_none(model->ffn);
+  int64_t keys = model->kv_heads > 0 ? or_none(model->kv_heads) : heads;
+  int64_t matrices = model->ffn_matrices > 0 ? or_none(model->ffn_matrices) : 2;
+  return (__int128)2 * hidden * or_none(model->head_dim) * (heads + keys) +
+         (__int128)matrices * hidden * or_none(model->ffn);
 }
 
 __int128 program_parameters(const struct lumos_model_description *model, int32_t layers, int32_t words, bool places) {
@@ -124,7 +129,7 @@ static bool by_gradients(const struct holder *holder) {
     }
   }
   lumos_numbering_free(&passes);
-  return count > 0 && gradients >= 2 * count;
+  return count > 0 && gradients >= 2 * count && holder->model->ffn != holder->model->vocabulary;
 }
 
 bool program_is_untied(const struct lumos_job *job) {

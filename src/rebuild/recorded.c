@@ -295,6 +295,20 @@ static bool shares_streams(const struct rebuild_recorded *recorded) {
 
 enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
 
+static void look_at_sums(struct rebuild_recorded *recorded) {
+  const struct lumos_job *job = recorded->job;
+  int64_t more = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool back = task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
+    if (task->kind == LUMOS_COLLECTIVE && task->step == recorded->base && back) {
+      more += task->micro_batch == recorded->pipeline.micro_batches - 1;
+      more -= task->micro_batch == 0;
+    }
+  }
+  recorded->sums = more > 0;
+}
+
 bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks,
                            struct lumos_error *error) {
   const struct lumos_job *job = blocks->job;
@@ -326,6 +340,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   if (!check_all_passes(recorded, error)) {
     return false;
   }
+  look_at_sums(recorded);
   recorded->pipeline.schedule = find_schedule(recorded);
   recorded->pipeline.joint = recorded->pipeline.joint || (!would_join(recorded) && shares_streams(recorded));
   return true;

@@ -16,6 +16,7 @@ struct rebuild_recorded {
   struct rebuild_pipeline pipeline; /* schedule: 0 where the order of passes is that of none */
   int32_t replicas, layers;
   int64_t shared_bytes; /* of the gradient that the ends of the pipeline sum, for they share those weights; 0: none */
+  bool sums;            /* the last micro-batch's pass back has collectives that the first one's lacks: over replicas */
   bool apart;           /* gradients of weights have passes of their own */
   bool parts;           /* they can be put off: every layer of a backward pass shows them */
   bool sharded;         /* every replica updates a part of the parameters, and gathers the others */

@@ -70,14 +70,14 @@ static struct rebuild_writer turned(const struct rebuild_writer *writer, uint32_
  * gradients are added to those that are there in all but the first; but in the last they are summed up over replicas, where
  * there are several: then those between are like the first. */
 static int32_t micro_batch_between(const struct rebuild_writer *writer, uint8_t phase) {
-  bool sums = phase != LUMOS_FORWARD && writer->recorded->replicas > 1;
+  bool sums = phase != LUMOS_FORWARD && writer->recorded->sums;
   return sums ? 0 : writer->recorded->pipeline.micro_batches - 1;
 }
 
 static int32_t micro_batch_like(const struct rebuild_writer *writer, uint8_t phase, int32_t micro_batch) {
   int32_t recorded = writer->recorded->pipeline.micro_batches, built = writer->to->micro_batches;
   if (built == 1) {
-    return phase == LUMOS_FORWARD || writer->recorded->replicas < 2 ? 0 : recorded - 1;
+    return phase == LUMOS_FORWARD || !writer->recorded->sums ? 0 : recorded - 1;
   }
   return place_like(micro_batch, built, recorded, micro_batch_between(writer, phase));
 }

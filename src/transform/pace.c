@@ -33,7 +33,7 @@ static struct lumos_times at_pace(void *context, uint32_t task, struct lumos_tim
   return (struct lumos_times){llround((double)own.dur * pace->factor), llround((double)own.lag * pace->factor)};
 }
 
-/* The mean of all simulated steps: timed ones begin on an idle GPU, too. 0: the job cannot run. */
+/* The mean of the simulated steps, but for the first of several, in which the profiler starts. 0: the job cannot run. */
 static double run(struct pace *pace, double factor) {
   const struct lumos_variant variant = {.context = pace, .times = at_pace, .threads = true};
   const struct lumos_engine_order order = {.variant = &variant};
@@ -45,30 +45,29 @@ static double run(struct pace *pace, double factor) {
     return 0;
   }
   lumos_timeline_make(&timeline, pace->job, pace->runs, &pace->stretches);
-  for (size_t i = 0; i < timeline.job.count; i++) {
-    sum += (double)(timeline.job.items[i].end - timeline.job.items[i].start) / (double)timeline.job.count;
+  size_t first = timeline.job.count > 1;
+  for (size_t i = first; i < timeline.job.count; i++) {
+    sum += (double)(timeline.job.items[i].end - timeline.job.items[i].start) / (double)(timeline.job.count - first);
   }
   lumos_timeline_free(&timeline);
   return sum;
 }
 
 static double search(struct pace *pace, double timed) {
-  static const double NEAR = 0.002; /* of a step: steps differ by more. Chosen */
-  enum { MOST = 10 };               /* halvings: a thousandth of the factor */
-  double low = 0, high = 1;
-  if (run(pace, 1) <= timed * (1 + NEAR)) {
+  static const double NEAR = 0.002, HOLD = 0.03; /* of a step: steps differ by more than the first. Chosen */
+  enum { MOST = 10 };                            /* halvings: a thousandth of the factor */
+  double low = 0, high = 1, own = run(pace, 1), alone = run(pace, 0);
+  if (own <= timed * (1 + NEAR) || own - alone < HOLD * own) {
     return 1;
   }
-  double wanted = fmax(timed, run(pace, 0) * (1 + NEAR)); /* what streams take by themselves stays */
-  for (int i = 0; i < MOST; i++) {
-    double middle = (low + high) / 2, takes = run(pace, middle);
-    if (fabs(takes - wanted) <= wanted * NEAR) {
-      return middle;
-    }
-    low = takes > wanted ? low : middle;
-    high = takes > wanted ? middle : high;
+  double wanted = fmax(timed, alone) * (1 + NEAR); /* what streams take by themselves stays */
+  for (int i = 0; i < MOST; i++) {                 /* the slowest threads with which steps are that short */
+    double middle = (low + high) / 2;
+    bool fits = run(pace, middle) <= wanted;
+    low = fits ? middle : low;
+    high = fits ? high : middle;
   }
-  return high;
+  return low;
 }
 
 double lumos_pace_find(const struct lumos_job *job) {

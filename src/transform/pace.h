@@ -9,8 +9,9 @@
 
 #include <lumos/job.h>
 
-/* The factor for what threads take, of at most 1, with which the simulated steps take what the timed ones took; 1 where none were
- * timed, or threads do not hold the job up. Runs the engine up to a dozen times. */
+/* The largest factor for what threads take, of at most 1, with which the simulated steps take no more than the timed ones took, or
+ * than streams take by themselves; 1 where none were timed, or threads hold the job up by less than a thirtieth. Runs the
+ * engine up to a dozen times. */
 double lumos_pace_find(const struct lumos_job *job);
 
 #endif

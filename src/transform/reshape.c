@@ -74,7 +74,8 @@ static double growth(const struct reshaping *reshaping, int32_t layers, int32_t 
 static void find_parameters(struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
   const struct lumos_model_description *model = &job->models.items[0];
-  int32_t stages = model->sizes.pp > 0 ? model->sizes.pp : 1;
+  enum { MOST_STAGES = 1 << 20 };
+  int32_t stages = model->sizes.pp > 0 && model->sizes.pp < MOST_STAGES ? model->sizes.pp : 1;
   bool untied = program_is_untied(job);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     int32_t words = count_words(job, &job->ranks.items[r], untied);

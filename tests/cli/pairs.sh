@@ -65,6 +65,11 @@ says 'gradients of micro-batches is missing'
 lumos-transform --micro-batches 1 "$pairs/h100/micro-batches=2" 2>message >/dev/null
 ! grep -q 'missing' message || fail "something is missing of two micro-batches: $(cat message)"
 
+# Threads that do not hold the GPU up show nothing of what the profiler costs them.
+op_time() { only task | awk "$field"' field("kind") == "op" { sum += field("dur") } END { print sum }'; }
+was=$(lumos-graph "$pairs/h100/layers=4" 2>message | op_time) now=$(lumos-transform --unprofiled "$pairs/h100/layers=4" 2>message | op_time)
+check "threads of a job that the GPU holds up go on at their pace: $was and $now ns" [ "$was" = "$now" ]
+
 awk -F'\t' '{ printf "%s: %.2f ms (%.2f to %.2f), measured %.2f ms, %+.2f %%%s\n", $8, $4, $5, $6, $7, $1, $3 == "true" ? "" : ", not within its range" }' rows
 awk -F'\t' 'function size(x) { return x < 0 ? -x : x }
   { sum += size($1); worst = size($1) > worst ? size($1) : worst; held += $3 == "true"; nothing += size($2); n++ }

@@ -184,4 +184,15 @@ for replicas in 16 $([ "${LUMOS_ALL:-no}" != yes ] || echo 64); do
   }' || fail "$replicas replicas do not wait for the slowest as they should"
 done
 
+# Where nothing recorded says that there are replicas, their sums in the last pass back still are in that pass alone.
+rm -rf emulated
+emulated-cluster --quiet --plain --seed 7 --steps 2 --layers 4 --hidden 1024 --seq 1024 --dp 2 --micro-batches 2 --form 2022 --ranks 0 emulated ||
+  fail 'the emulated cluster fails: two replicas'
+reductions() { only task | grep '"kind":"collective"' | grep -c '"phase":"backward"'; }
+recorded=$(jq -c 'del(.distributedInfo)' emulated/rank0.json | tee unnamed.json | lumos-graph 2>message | reductions)
+for count in 1 6; do
+  lumos-transform --micro-batches "$count" unnamed.json >built 2>message || fail "unnamed replicas, --micro-batches $count: $(head -c 300 message)"
+  [ "$(reductions <built)" = "$recorded" ] || fail "unnamed replicas, --micro-batches $count: $(reductions <built) sums of gradients, not $recorded"
+done
+
 exit $((failures > 0))

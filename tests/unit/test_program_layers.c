@@ -59,15 +59,23 @@ static void halves_with_and_without_attention_are_one_layer(void **state) {
   (void)state;
   static const char text[] = "xncccB*ccDancccBgccDancccB*ccDancccBgccDau";
   char shown[3 * MOST];
-  bool attends[sizeof text];
+  uint8_t kinds[sizeof text];
   struct hand by;
   hand(&by, text);
   found_in(&by.sequence, 0, shown);
   assert_string_equal(shown, "x[ncccB*ccDa][ncccBgccDa][ncccB*ccDa][ncccBgccDa]u");
   for (size_t i = 0; i < sizeof text; i++) {
-    attends[i] = text[i] == '*';
+    kinds[i] = text[i] == '*'                     ? LUMOS_LAUNCH_ATTENTION
+               : text[i] == 'B' || text[i] == 'D' ? LUMOS_LAUNCH_PRODUCT
+                                                  : LUMOS_LAUNCH_OTHER;
   }
-  by.sequence.attends = attends;
+  by.sequence.kinds = kinds;
+  by.sequence.products = 1; /* the pieces have two: they are layers that mix tokens by other means */
+  found_in(&by.sequence, 0, shown);
+  assert_string_equal(shown, "x[ncccB*ccDa][ncccBgccDa][ncccB*ccDa][ncccBgccDa]u");
+  by.sequence.products = 3;
+  found_in(&by.sequence, 4, shown); /* as many as are wanted */
+  assert_string_equal(shown, "x[ncccB*ccDa][ncccBgccDa][ncccB*ccDa][ncccBgccDa]u");
   found_in(&by.sequence, 0, shown);
   assert_string_equal(shown, "x[ncccB*ccDancccBgccDa][ncccB*ccDancccBgccDa]u");
 }

@@ -218,21 +218,23 @@ static bool is_same_work(const struct search *search, const uint32_t *starts, ui
   return near >= most_layers * pieces;
 }
 
-/* Attention and feed-forward begin alike and may take as long: where every other piece attends, two are a layer. */
+/* Attention and feed-forward begin alike and may take as long: where every other piece attends, and the others are no larger than a
+ * feed-forward block, two are a layer. Layers that mix tokens by other means have both. */
 static bool is_half(const struct search *search, const struct anchor *anchor) {
-  const bool *attends = search->sequence->attends;
+  const struct lumos_sequence *sequence = search->sequence;
   bool before = false;
-  for (uint32_t k = 0; k + 1 < anchor->count && attends != NULL; k++) {
-    bool any = false;
+  for (uint32_t k = 0; k + 1 < anchor->count && sequence->kinds != NULL; k++) {
+    uint32_t counts[3] = {0};
     for (uint32_t i = anchor->places[k]; i < anchor->places[k + 1]; i++) {
-      any |= attends[i];
+      counts[sequence->kinds[i]]++;
     }
-    if (k > 0 && any == before) {
+    bool attends = counts[LUMOS_LAUNCH_ATTENTION] > 0;
+    if ((k > 0 && attends == before) || (!attends && counts[LUMOS_LAUNCH_PRODUCT] > sequence->products)) {
       return false;
     }
-    before = any;
+    before = attends;
   }
-  return attends != NULL && anchor->count > 2;
+  return sequence->kinds != NULL && anchor->count > 2 && anchor->count != search->wanted;
 }
 
 /* How far the layers reach on either side; false: not even once round. */

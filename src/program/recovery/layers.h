@@ -6,13 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum lumos_sequence_kind { LUMOS_LAUNCH_OTHER, LUMOS_LAUNCH_ATTENTION, LUMOS_LAUNCH_PRODUCT };
+
 /* What a pass launched, in the order of the layers: forward as launched, backward turned round, so that its layers
  * count up, too. */
 struct lumos_sequence {
   /* [count]: what is launched; the same work has the same symbol, whatever the layer; 0: no part of any layer */
   const uint32_t *symbols;
   const int64_t *weights; /* [count]: ns of work, at least 0 */
-  const bool *attends;    /* [count]: is it an attention kernel? NULL: not known */
+  /* [count]: attention, a matrix product, or something else; NULL: not known */
+  const uint8_t *kinds; /* enum lumos_sequence_kind */
+  uint32_t products;    /* that a feed-forward block has at most, in this direction */
   uint32_t count;
 };
 
@@ -24,7 +28,7 @@ struct lumos_layers {
 
 /* Find the layers, `wanted` of them (0: any number): the shortest piece that the sequence repeats, at least twice, with
  * nearly the same work each time, as far as it goes on both sides. Symbols that are missing, added or replaced in some
- * layers do no harm while most are alike. Pieces of which every other one has the attention are halves of layers. count 0: nothing repeats, or too little of the sequence's weight does.
+ * layers do no harm while most are alike. Pieces of which every other one has the attention, and the others no more products than a feed-forward block, are halves. count 0: nothing repeats, or too little of the sequence's weight does.
  * O(count x distinct symbols that repeat), of which at most 64 are tried. */
 struct lumos_layers lumos_layers_find(const struct lumos_sequence *sequence, uint32_t wanted);
 

@@ -9,7 +9,9 @@ struct lumos_view lumos_view_open(const struct lumos_program *program, const str
   struct lumos_view view = {.elements = lumos_allocate(pass->count * sizeof *view.elements),
                             .symbols = lumos_allocate(pass->count * sizeof *view.symbols),
                             .weights = lumos_allocate(pass->count * sizeof *view.weights),
-                            .attends = lumos_allocate(pass->count * sizeof *view.attends)};
+                            .kinds = lumos_allocate(pass->count * sizeof *view.kinds),
+                            /* with a gate, and of each back the gradients of both sides */
+                            .products = pass->phase == LUMOS_BACKWARD ? 6 : 3};
   for (uint32_t i = 0; i < pass->count; i++) {
     uint32_t place = pass->phase == LUMOS_BACKWARD ? pass->first + pass->count - 1 - i : pass->first + i;
     const struct lumos_element *element = &program->elements.items[place];
@@ -19,7 +21,9 @@ struct lumos_view lumos_view_open(const struct lumos_program *program, const str
     }
     view.elements[view.count] = place;
     view.symbols[view.count] = element->symbol;
-    view.attends[view.count] = task->kind == LUMOS_ATTENTION;
+    view.kinds[view.count] = task->kind == LUMOS_ATTENTION ? LUMOS_LAUNCH_ATTENTION
+                             : task->kind == LUMOS_GEMM    ? LUMOS_LAUNCH_PRODUCT
+                                                           : LUMOS_LAUNCH_OTHER;
     view.weights[view.count++] = lumos_is_communication(task->kind) ? 0 : task->dur; /* that may be waiting */
   }
   return view;
@@ -29,12 +33,15 @@ void lumos_view_close(struct lumos_view *view) {
   free(view->elements);
   free(view->symbols);
   free(view->weights);
-  free(view->attends);
+  free(view->kinds);
 }
 
 struct lumos_sequence lumos_view_sequence(const struct lumos_view *view) {
-  return (struct lumos_sequence){
-      .symbols = view->symbols, .weights = view->weights, .attends = view->attends, .count = view->count};
+  return (struct lumos_sequence){.symbols = view->symbols,
+                                 .weights = view->weights,
+                                 .kinds = view->kinds,
+                                 .products = view->products,
+                                 .count = view->count};
 }
 
 static void set_part(struct lumos_program *program, const struct lumos_view *view, uint32_t from, uint32_t to,

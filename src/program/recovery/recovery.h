@@ -100,7 +100,8 @@ int32_t lumos_first_layer(const struct lumos_recovery *recovery, int32_t stage, 
 struct lumos_view {
   uint32_t *elements, *symbols; /* [count]: index in program->elements; its symbol */
   int64_t *weights;             /* [count]: ns of computing */
-  bool *attends;                /* [count]: an attention kernel */
+  uint8_t *kinds;               /* [count]: enum lumos_sequence_kind */
+  uint32_t products;            /* of a feed-forward block, at most */
   uint32_t count;
 };
 struct lumos_view lumos_view_open(const struct lumos_program *program, const struct lumos_pass *pass);
