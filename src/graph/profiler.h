@@ -7,7 +7,7 @@
 #include <lumos/job.h>
 
 /* Of a task on a thread what recording is taken to take: of its dur as recorded, and of its lag. That is the most that
- * it can be, or, where steps were timed without the profiler, as much as those tell. */
+ * it can be between rows, or, where steps were timed without the profiler, as much of that as those show. */
 struct lumos_profiled {
   int64_t dur, lag;
 };

@@ -39,7 +39,7 @@ __int128 program_parameters(const struct lumos_model_description *model, int32_t
 
 /* ---- weights of its own for the head ---- */
 
-/* Of the rank, the layers. Its shards hold a part of each. */
+/* The rank that is looked at. Tensor-parallel shards hold a part of what the model has. */
 struct holder {
   const struct lumos_job *job;
   const struct lumos_model_description *model;

@@ -216,8 +216,11 @@ static const struct lumos_metric_definition definitions[] = {
      "CPU gaps over 1 ms that no hand-over between threads explains, and calls over five times the median of their "
      "name. Copied from the trace."},
     {"profiler_time", "profiler overhead", "ns", "step_time",
-     "The most that the profiler takes on the threads that drive the GPU, summed over threads. Around each op and "
-     "after each call it is as long as the shortest gaps there typically are. Where steps were timed without the "
+     "The most that the profiler takes between rows on the threads that drive the GPU, summed over threads. Around "
+     "each "
+     "op and after each call it is as long as the shortest gaps there typically are. What it takes within calls and "
+     "ops "
+     "is not known and not in it. Where steps were timed without the "
      "profiler, it is what they show at most. Simulations keep it, so a prediction includes the profiler unless "
      "--unprofiled removes it."},
     {"unprofiled_step_time", "step time without the profiler", "ns", NULL,

@@ -1,7 +1,7 @@
 /* --unprofiled: the job as it would run without the profiler. What recording takes on the threads is taken out of their
  * tasks' durations and of the time between them; then, where steps were timed without the profiler and are still
- * shorter, threads are sped up until the simulated ones take as long (pace.h). Where none were timed it is known from above
- * only, so the truth lies between the prediction and the job as it was recorded, which a note says.
+ * shorter, threads are sped up until the simulated ones take as long (pace.h). Where none were timed, what tracing costs within
+ * calls and ops stays, which a note says.
  */
 #include "graph/profiler.h"
 #include "transform/edit.h"
@@ -75,17 +75,19 @@ static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_pro
   }
 }
 
-/* Of how many ranks it is known from above only. */
+/* Of how many ranks only what lies between rows is known, from above. */
 static void note_range(struct lumos_job *job) {
   int64_t ranks = 0;
   for (size_t i = 0; i < job->ranks.count; i++) {
     ranks += job->ranks.items[i].profiler.least == LUMOS_ABSENT_INT;
   }
   if (ranks > 0) {
-    lumos_job_note(job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
-                   "--unprofiled removed the most CPU time that the profiler may take, as the shortest gaps between "
-                   "rows show it. Without the profiler the job takes between the predicted and the recorded time",
-                   "record with examples/record, which times steps without the profiler");
+    lumos_job_note(
+        job, "transform.profiler_range", LUMOS_INFO, ranks, NULL,
+        "--unprofiled removed the CPU time between rows that the profiler takes at most, as the shortest gaps "
+        "show it. What it takes within calls and ops is not known and stays, so the job without it may be faster "
+        "than predicted",
+        "record with examples/record, which times steps without the profiler");
   }
 }
 

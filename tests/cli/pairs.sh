@@ -67,7 +67,8 @@ lumos-transform --micro-batches 1 "$pairs/h100/micro-batches=2" 2>message >/dev/
 
 # Threads that do not hold the GPU up show nothing of what the profiler costs them.
 op_time() { only task | awk "$field"' field("kind") == "op" { sum += field("dur") } END { print sum }'; }
-was=$(lumos-graph "$pairs/h100/layers=4" 2>message | op_time) now=$(lumos-transform --unprofiled "$pairs/h100/layers=4" 2>message | op_time)
+was=$(lumos-graph "$pairs/h100/micro-batch=16" 2>message | op_time) now=$(lumos-transform --unprofiled "$pairs/h100/micro-batch=16" 2>message | op_time)
+[ "${was:-0}" -gt 0 ] || fail 'no ops were read'
 check "threads of a job that the GPU holds up go on at their pace: $was and $now ns" [ "$was" = "$now" ]
 
 awk -F'\t' '{ printf "%s: %.2f ms (%.2f to %.2f), measured %.2f ms, %+.2f %%%s\n", $8, $4, $5, $6, $7, $1, $3 == "true" ? "" : ", not within its range" }' rows

@@ -190,6 +190,7 @@ emulated-cluster --quiet --plain --seed 7 --steps 2 --layers 4 --hidden 1024 --s
   fail 'the emulated cluster fails: two replicas'
 reductions() { only task | grep '"kind":"collective"' | grep -c '"phase":"backward"'; }
 recorded=$(jq -c 'del(.distributedInfo)' emulated/rank0.json | tee unnamed.json | lumos-graph 2>message | reductions)
+[ "$recorded" -gt 0 ] || fail 'no sums of gradients are recorded'
 for count in 1 6; do
   lumos-transform --micro-batches "$count" unnamed.json >built 2>message || fail "unnamed replicas, --micro-batches $count: $(head -c 300 message)"
   [ "$(reductions <built)" = "$recorded" ] || fail "unnamed replicas, --micro-batches $count: $(reductions <built) sums of gradients, not $recorded"

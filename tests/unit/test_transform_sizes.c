@@ -136,6 +136,26 @@ static void a_dimension_is_what_its_place_says(void **state) {
   lumos_job_free(job);
 }
 
+/* As many tokens as the feed-forward block has features: beside the vocabulary they are tokens, for no weight has both. */
+static void logits_are_no_weight(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  job->models.items[0].sequence = 4096;
+  job->models.items[0].sizes.tp = 1;
+  assert_true(lumos_sizes_read(job, "seq=8192", &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::copy_", "[[4096, 32000], [4096, 32000], []]", "[]", "[[8192, 32000], [8192, 32000], []]",
+         true);
+  expect(&dimensions, "aten::copy_", "[[32000, 1024], [32000, 1024], []]", "[]", "[[32000, 1024], [32000, 1024], []]",
+         true);
+  expect(&dimensions, "aten::copy_", "[[4096, 1024], [4096, 1024], []]", "[]", "[[4096, 1024], [4096, 1024], []]",
+         true);
+  lumos_job_free(job);
+}
+
 /* As long a sequence as the model is wide, and nothing sharded: what is no weight has tokens first. */
 static void tokens_come_before_weights(void **state) {
   (void)state;
@@ -169,6 +189,7 @@ int main(void) {
       cmocka_unit_test(sizes_follow),
       cmocka_unit_test(impossible_sizes_are_refused),
       cmocka_unit_test(a_dimension_is_what_its_place_says),
+      cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

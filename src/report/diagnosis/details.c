@@ -96,7 +96,7 @@ static void add_model_figures(struct details *details) {
       {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU", LUMOS_LIMIT_NONE, true},
       {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length", LUMOS_LIMIT_UNJOINED, false},
       {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event", LUMOS_LIMIT_NONE, false},
-      {FIGURE_PROFILER_TIME, "profiler overhead", "at most, on threads", LUMOS_LIMIT_PROFILER, true},
+      {FIGURE_PROFILER_TIME, "profiler overhead", "at most, between rows on threads", LUMOS_LIMIT_PROFILER, true},
       {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace",
        LUMOS_LIMIT_CPU_UNKNOWN, false},
   };
