@@ -1,8 +1,9 @@
-"""A small GPT, trained on random tokens, to record traces of it: of one size, or of pairs that differ in one.
+"""A small GPT, or another model of the transformers library, trained on random tokens, to record traces of it: of one size, or of pairs.
 
     python3 train_gpt.py --record traces                                  one process
     torchrun --nproc-per-node 2 train_gpt.py --record traces              data-parallel, a process a GPU
     python3 train_gpt.py --layers 8 --hidden 1024 --bf16                  without a recording: step times alone
+    python3 train_gpt.py --transformers llama --record traces             the library's own model, with random weights
 
 On the first GPU that is there, else on the CPU. The last line that rank 0 prints is a JSON object: every option, the size of the job and
 the mean time of a step without the profiler.
@@ -114,6 +115,26 @@ class GPT(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
 
+class Transformers(nn.Module):
+    """A causal language model of the transformers library, in the sizes asked for; forward gives the loss."""
+
+    def __init__(self, options):
+        super().__init__()
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        config = AutoConfig.for_model(options.transformers, vocab_size=options.vocabulary, hidden_size=options.hidden,
+                                      intermediate_size=options.ffn or 4 * options.hidden, num_hidden_layers=options.layers,
+                                      num_attention_heads=options.heads, num_key_value_heads=options.kv_heads or options.heads,
+                                      head_dim=options.hidden // options.heads, max_position_embeddings=options.sequence, use_cache=False)
+        self.model = AutoModelForCausalLM.from_config(config)
+        if options.recompute:
+            self.model.gradient_checkpointing_enable()
+
+    def forward(self, tokens, targets):
+        logits = self.model(input_ids=tokens).logits
+        return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+
+
 def train_step(model, optimizer, batches, options, device):
     """Gradients of all micro-batches, summed over the ranks once, behind the last."""
     optimizer.zero_grad(set_to_none=True)
@@ -128,7 +149,7 @@ def train_step(model, optimizer, batches, options, device):
 
 def build(options, device, world):
     torch.manual_seed(options.seed)  # the same weights on every rank
-    model = GPT(options).to(device)
+    model = (Transformers if options.transformers else GPT)(options).to(device)
     if options.compile:
         model = torch.compile(model)
     if options.graphs:
@@ -186,6 +207,7 @@ def parse_arguments():
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{text} (default {default})")
     for name, text in FLAGS:
         parser.add_argument(f"--{name}", action="store_true", help=text)
+    parser.add_argument("--transformers", default="", metavar="NAME", help="a model of the transformers library, llama for one, in place of the GPT")
     parser.add_argument("--record", metavar="FOLDER", help="where the traces go, rankN.json.gz")
     options = parser.parse_args()
     if options.hidden % options.heads != 0:
