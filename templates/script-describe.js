@@ -96,7 +96,8 @@ const waitSentence = (task) => {
     return null;
   }
   const [instant, why] = since;
-  return formatTime(until - instant) + ', since ' + why + (why === 'its start' ? '' : ' at ' + formatTime(instant));
+  const waited = until - instant;
+  return formatTime(waited) + ', since ' + why + (why === 'its start' ? '' : ' at ' + formatMoment(instant, waited));
 };
 
 /* What it is, what held it and since when, what launched it: terms and what is known of them. */
@@ -139,6 +140,6 @@ const describe = (number, follow) => {
 /* The same in a sentence. */
 const announce = (number) => {
   const task = taskOf(number);
-  return task.name + ', ' + task.kindLabel + ', ' + task.lane.label + ', starts at ' + formatTime(task.start) +
+  return task.name + ', ' + task.kindLabel + ', ' + task.lane.label + ', starts at ' + formatMoment(task.start, task.dur) +
     ', takes ' + formatTime(task.dur);
 };

@@ -29,7 +29,7 @@ class Hint {
     const why = kind + (evidence ? ' (' + evidence + ')' : '');
     return [
       create('p', 'name', {}, 'Critical path: ' + why),
-      create('p', 'where', {}, 'from ' + label(from) + ' to ' + label(to) + ', at ' + formatTime(time - origin)),
+      create('p', 'where', {}, 'from ' + label(from) + ' to ' + label(to) + ', at ' + formatMoment(time - origin, 1e5)),
     ];
   }
 

@@ -18,17 +18,28 @@ const formatFixed = (value, one, decimals) => {
   return sign + whole + (decimals > 0 ? '.' + String(units % scale).padStart(decimals, '0') : '');
 };
 
+const unitOf = (magnitude) => UNITS.reduce((chosen, unit, i) =>
+  (i > 0 && magnitude >= unit[1] - Math.floor(UNITS[i - 1][1] / 2) ? unit : chosen), UNITS[0]);
+
+/* Three significant digits. */
 const formatTime = (value) => {
-  let magnitude = Math.abs(value);
-  let [name, one] = UNITS[0];
-  for (let i = 1; i < UNITS.length; i++) {
-    if (magnitude >= UNITS[i][1] - Math.floor(UNITS[i - 1][1] / 20)) {
-      [name, one] = UNITS[i];
-      magnitude = Math.max(magnitude, one);
-    }
+  const [name, one] = unitOf(Math.abs(value));
+  const magnitude = Math.max(Math.abs(value), one === 1 ? 0 : one);
+  let decimals = one === 1 ? 0 : 2;
+  while (decimals > 0 && rounded(magnitude, one / Math.pow(10, decimals)) >= 1000) {
+    decimals--;
   }
-  const decimals = one === 1 ? 0 : rounded(magnitude, one / 100) >= 1e4 ? 1 : 2;
   return (value < 0 ? MINUS : '') + formatFixed(magnitude, one, decimals) + SPACE + name;
+};
+
+/* A point in time, with as many digits as it takes to see a hundredth of the distance to another one. */
+const formatMoment = (value, distance) => {
+  const [name, one] = unitOf(Math.abs(value));
+  let decimals = 0;
+  while (one / Math.pow(10, decimals) > Math.max(1, distance / 100)) {
+    decimals++;
+  }
+  return formatFixed(value, one, decimals) + SPACE + name;
 };
 
 /* The label of an axis whose ticks are so far apart. */

@@ -174,8 +174,9 @@ class Timeline {
   settle() {
     const {span} = this.view;
     const leftOut = this.lanes.reduce((sum, lane) => sum + lane.leftOut, 0);
+    const wide = span ? Math.round(span.until - span.from) : 0;
     this.span.textContent = !span ? '' :
-      formatTime(span.from) + ' to ' + formatTime(span.until) + ', ' + formatTime(Math.round(span.until - span.from)) + ' across';
+      formatMoment(span.from, wide) + ' to ' + formatMoment(span.until, wide) + ', ' + formatTime(wide) + ' across';
     this.note.textContent = !span || leftOut === 0 ? '' :
       'Pale columns stand for ' + formatCount(leftOut) + ' shorter tasks that are not on this page one by one: what looks empty there ' +
       'need not have been idle.';

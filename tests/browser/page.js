@@ -306,7 +306,7 @@ checks['keys zoom, walk along a lane and back along the chain'] = async () => {
   await press(page, 'c');
   says = await agrees(panel(page), named('sgemm a<1>'), origin);
   assert.match(says.known, /start held by *launch: 8.00\u00a0\u00b5s after the end of cudaLaunchKernel/);
-  assert.match(await statusOf(page), /^sgemm a<1>, GEMM, rank 0, compute \(stream 7\), starts at 10.00\u00a0\u00b5s, takes 20.00\u00a0\u00b5s$/);
+  assert.match(await statusOf(page), /^sgemm a<1>, GEMM, rank 0, compute \(stream 7\), starts at 10.0\u00a0\u00b5s, takes 20.0\u00a0\u00b5s$/);
   await panel(page).getByRole('button', {name: 'Go to blocker'}).click();
   await settled(page);
   await agrees(panel(page), calls[0], origin);

@@ -27,8 +27,8 @@ page() {
 # Made by hand. Stream 7: b is queued behind a, and both are launched long before. Streams from 20 on: a kernel of each duration, in ns.
 made_by_hand() {
   jq -nc '
-    [1, 9, 999, 1000, 1004, 1005, 9994, 9995, 99949, 99950, 99999, 999949, 999950, 999999, 1000000, 1004999, 1005000, 12345678, 99994999,
-     999949999, 999950000, 1000000000, 1234567890, 59999999999] as $durations
+    [1, 9, 999, 1000, 1004, 1005, 9994, 9995, 99949, 99950, 99999, 999499, 999500, 999999, 1000000, 1004999, 1005000, 12345678, 99994999,
+     999499999, 999500000, 1000000000, 1234567890, 59999999999] as $durations
     | def launch($n; $at): {ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: $at, dur: 2, args: {correlation: $n}};
       def kernel($n; $name; $stream; $at; $dur): {ph: "X", cat: "kernel", name: $name, pid: 0, tid: $stream, ts: $at, dur: $dur,
         args: {correlation: $n, stream: $stream, device: 0}};

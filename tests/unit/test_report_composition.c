@@ -114,7 +114,7 @@ static void bars_fill_their_width(void **state) {
       filled += scene.marks.items[i].kind == MARK_BOX && !scene.marks.items[i].plate ? scene.marks.items[i].width : 0;
     }
     assert_int_equal(filled, shape->width - shape->labels - shape->figures);
-    expect_told(&scene, PAINT_HOST_GAP, "CPU gap: 200.0\xC2\xA0ms (20.0\xC2\xA0%)");
+    expect_told(&scene, PAINT_HOST_GAP, "CPU gap: 200\xC2\xA0ms (20.0\xC2\xA0%)");
     report_scene_free(&scene);
   }
   report_facts_free(&facts);
@@ -144,7 +144,7 @@ static void idle_causes_add_up(void **state) {
   lumos_text_free(&finding);
   assert_true(report_idle_scene(&facts, false, &scene));
   expect_told(&scene, (enum report_paint)LUMOS_SYNC,
-              "2 alike, CPU blocked in synchronization: 15.00\xC2\xA0ms (1.5\xC2\xA0%)");
+              "2 alike, CPU blocked in synchronization: 15.0\xC2\xA0ms (1.5\xC2\xA0%)");
   report_scene_free(&scene);
   report_facts_free(&facts);
   lumos_job_free(job);

@@ -162,7 +162,7 @@ static void choice(void **state) {
   report_put_detail(&detail, &sentence);
   lumos_text_char(&sentence, '\0');
   assert_has(&sentence, "The page holds 40,040 of 120,000\xC2\xA0tasks one by one: the 20,000 longest, down to "
-                        "41.00\xC2\xA0\xC2\xB5s, and all 40\xC2\xA0tasks from ");
+                        "41.0\xC2\xA0\xC2\xB5s, and all 40\xC2\xA0tasks from ");
   assert_has(&sentence, ". What launched and what held them is there, too. The others are in the columns alone.");
   struct lumos_text json = LUMOS_TEXT_BUFFER;
   char window[80];

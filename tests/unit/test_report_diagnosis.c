@@ -89,7 +89,7 @@ static void forget(struct lumos_job *job, struct lumos_diagnosis *diagnosis) {
 }
 
 /* Rank 1 computes 60 of 100 ms, waits for 3 and is idle for 37; the others wait for 38. It is late by 36 ms of its CPU. Of
- * the mean waiting of (38 + 3 + 38) / 3 = 26.33 ms 2 x 36 / 3 = 24 are its: left are 2.33 ms. */
+ * the mean waiting of (38 + 3 + 38) / 3 = 26.3 ms 2 x 36 / 3 = 24 are its: left are 2.33 ms. */
 static struct lumos_job *late_job(int64_t compute, int64_t host) {
   const struct parts parts[] = {{.compute = MS(62), .wait = MS(38)},
                                 {.compute = MS(60), .wait = MS(3), .idle = MS(37)},
@@ -129,10 +129,10 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
   const struct lumos_finding *waiting = find(&diagnosis, LUMOS_CAUSE_WAITING);
   assert_non_null(waiting);
   assert_int_equal(waiting->time, 2333333);
-  expect_sentences(job, "The step takes 100.0 ms: rank 1\xE2\x80\x99s CPU is 36.00 ms late (36.0 %), and the other 2 "
+  expect_sentences(job, "The step takes 100 ms: rank 1\xE2\x80\x99s CPU is 36.0 ms late (36.0 %), and the other 2 "
                         "ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
                         "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
-                        "it spends 30.00 ms more there than similar ranks in each step.");
+                        "it spends 30.0 ms more there than similar ranks in each step.");
   forget(job, &diagnosis);
 }
 
@@ -189,7 +189,7 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
   struct lumos_diagnosis diagnosis = diagnose(job);
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNRECORDED_RANK, MS(36), 360000);
-  expect_sentences(job, "The step takes 100.0 ms: rank 1 is 36.00 ms late (36.0 %), and the other 2 ranks wait. Record "
+  expect_sentences(job, "The step takes 100 ms: rank 1 is 36.0 ms late (36.0 %), and the other 2 ranks wait. Record "
                         "more steps, and check whether another process uses that GPU.");
   lumos_diagnosis_free(&diagnosis);
   job->metrics.items[job->metrics.count - 1].value.units = MS(17);
@@ -551,9 +551,9 @@ static void what_the_profiler_costs_is_not_the_jobs(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   assert_true(lumos_report_verdict(job, &out, &error));
   lumos_text_char(&out, '\0');
-  assert_non_null(strstr(out.bytes, "The step takes 100.0 ms with the profiler and 85.00 ms without it: the "
+  assert_non_null(strstr(out.bytes, "The step takes 100 ms with the profiler and 85.0 ms without it: the "
                                     "GPU waits for the CPU to launch work for 9.00 ms (9.0 %). "));
-  assert_non_null(strstr(out.bytes, "with CUDA graphs it would take 75.00 ms (\xE2\x88\x92"
+  assert_non_null(strstr(out.bytes, "with CUDA graphs it would take 75.0 ms (\xE2\x88\x92"
                                     "25.0 %; at least \xE2\x88\x92"
                                     "11.8 % without the profiler)."));
   lumos_text_free(&out);
@@ -623,8 +623,8 @@ static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **sta
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_NOT_RECORDED, MS(60), 600000);
   assert_int_equal(diagnosis.confidence, LUMOS_POOR);
   expect_sentences(job,
-                   "The step takes 100.0 ms: the recording does not show what the GPUs wait for during 60.00 ms "
-                   "(60.0 %); rank 1\xE2\x80\x99s CPU seems 36.00 ms late (36.0 %), and the other 2 ranks wait. Record "
+                   "The step takes 100 ms: the recording does not show what the GPUs wait for during 60.0 ms "
+                   "(60.0 %); rank 1\xE2\x80\x99s CPU seems 36.0 ms late (36.0 %), and the other 2 ranks wait. Record "
                    "more steps, on all ranks, with CPU and CUDA activities.");
   forget(job, &diagnosis);
 }
@@ -742,12 +742,11 @@ static void communication_is_unsplit_for_two_reasons(void **state) {
     (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
     struct lumos_diagnosis diagnosis = diagnose(job);
     expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNSPLIT, MS(40), 400000);
-    expect_sentences(job, world == 3
-                              ? "The step takes 100.0 ms: communication with ranks that were not recorded takes "
-                                "40.00 ms (40.0 %). Record all ranks, so that waiting can be split from transfer."
-                              : "The step takes 100.0 ms: communication that could not be matched between ranks "
-                                "takes 40.00 ms (40.0 %). Record with a PyTorch that writes sequence numbers of "
-                                "collectives (Seq), so that waiting can be split from transfer.");
+    expect_sentences(job, world == 3 ? "The step takes 100 ms: communication with ranks that were not recorded takes "
+                                       "40.0 ms (40.0 %). Record all ranks, so that waiting can be split from transfer."
+                                     : "The step takes 100 ms: communication that could not be matched between ranks "
+                                       "takes 40.0 ms (40.0 %). Record with a PyTorch that writes sequence numbers of "
+                                       "collectives (Seq), so that waiting can be split from transfer.");
     forget(job, &diagnosis);
   }
 }

@@ -124,7 +124,7 @@ static void ranked_by_what_half_saves(void **state) {
              (int64_t[]){MS(6), MS(109), MS(1), 9091, MS(108), MS(2), 18182});
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_opportunities_finding(&said.opportunities, &text);
-  expect_text(&text, "Halving the time in GEMM kernels cuts the step to 90.00\xC2\xA0ms (\xE2\x88\x92"
+  expect_text(&text, "Halving the time in GEMM kernels cuts the step to 90.0\xC2\xA0ms (\xE2\x88\x92"
                      "18.2\xC2\xA0%)");
   text = (struct lumos_text)LUMOS_TEXT_BUFFER;
   report_put_opportunity_action(&said.opportunities, &said.opportunities.list.items[1], &text);
@@ -174,7 +174,7 @@ static void changes_are_ranked_by_what_they_save(void **state) {
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_improvement(&said.opportunities, &said.opportunities.changes.items[0], &text);
-  expect_text(&text, "Doubling the network\xE2\x80\x99s bandwidth cuts the step to 100.0\xC2\xA0ms (\xE2\x88\x92"
+  expect_text(&text, "Doubling the network\xE2\x80\x99s bandwidth cuts the step to 100\xC2\xA0ms (\xE2\x88\x92"
                      "9.1\xC2\xA0%)");
   report_table_free(&table);
   forget(&said, job);

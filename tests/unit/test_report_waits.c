@@ -71,9 +71,9 @@ static void all_have_their_place(void **state) {
   assert_int_equal(waits.times[0][2], MS(40));
   assert_int_equal(waits.times[0][3], MS(10));
   expect_part(&html, "<tr><th scope=\"row\">rank 0</th><td class=\"self\"></td><td class=\"none\">0</td>"
-                     "<td style=\"--heat:1\" title=\"rank 0 waits 40.00\xC2\xA0ms for rank 2, 80.0\xC2\xA0% of its "
+                     "<td style=\"--heat:1\" title=\"rank 0 waits 40.0\xC2\xA0ms for rank 2, 80.0\xC2\xA0% of its "
                      "waiting\">40.00</td>"
-                     "<td title=\"rank 0 waits 10.00\xC2\xA0ms for others, 20.0\xC2\xA0% of its "
+                     "<td title=\"rank 0 waits 10.0\xC2\xA0ms for others, 20.0\xC2\xA0% of its "
                      "waiting\">10.00</td><td class=\"sum\">50.00</td></tr>");
   expect_part(&html, ">&lt;0.01</td>"); /* the 2 us of rank 1: not nothing */
   expect_part(&html, "<tr class=\"sum\"><th scope=\"row\">all</th><td>0</td><td>0</td><td>40.00</td><td>10.00</td>"
@@ -101,7 +101,7 @@ static void of_many_ranks_the_longest(void **state) {
   assert_int_equal(waits.largest, MS(29)); /* of a rank: what several wait together would hide it */
   assert_false(waits.others);
   expect_part(&html, "others: 4\xC2\xA0more ranks, added up");
-  expect_part(&html, "others wait 50.00\xC2\xA0ms for rank 0, 100.0\xC2\xA0% of their waiting\">50.00</td>");
+  expect_part(&html, "others wait 50.0\xC2\xA0ms for rank 0, 100\xC2\xA0% of their waiting\">50.00</td>");
   expect_part(&html, "<tr class=\"sum\"><th scope=\"row\">all</th><td>380.00</td>"); /* 19 times 10, and 1 to 19 */
   lumos_text_free(&html);
 }

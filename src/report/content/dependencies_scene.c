@@ -101,9 +101,8 @@ static void tell_node(struct canvas *canvas, const struct report_dependency_node
     report_put_time(text, node->slack);
   } else {
     lumos_text_put(text, "from ");
-    report_put_time(text, node->from - canvas->dependencies->chain.from);
-    lumos_text_put(text, " to ");
-    report_put_time(text, node->until - canvas->dependencies->chain.from);
+    report_put_time_range(text, node->from - canvas->dependencies->chain.from,
+                          node->until - canvas->dependencies->chain.from);
     lumos_text_put(text, " of the step: ");
     put_times(text, node->time);
   }

@@ -319,9 +319,7 @@ static void put_choice(const struct report_detail *detail, struct lumos_text *ou
     lumos_text_put(out, ", and ");
     put_most(REPORT_WINDOW, detail->window_tasks, out);
     lumos_text_put(out, " from ");
-    report_put_time(out, options->detail_from);
-    lumos_text_put(out, " to ");
-    report_put_time(out, options->detail_until);
+    report_put_time_range(out, options->detail_from, options->detail_until);
   }
   lumos_text_put(out, ". What launched and what held them is there, too. The others are in the columns alone.");
 }

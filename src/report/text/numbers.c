@@ -86,29 +86,29 @@ struct unit {
   int exponent; /* of its size in the base unit */
 };
 
-/* Decimals that give `units` (10^exponent of the base) four digits once they are rounded, at most two of them behind
- * the point. */
-static int decimals_for(uint64_t magnitude, int exponent) {
-  enum { MOST = 2 };
-  if (exponent < MOST) {
-    return exponent;
+/* Decimals, at most `most`, with which `magnitude` / 10^exponent has three digits once it is rounded: 9.996 is 10.0. */
+static int decimals_for(uint64_t magnitude, int exponent, int most) {
+  enum { THREE_DIGITS = 1000 };
+  int decimals = most < exponent ? most : exponent;
+  while (decimals > 0 && rounded(magnitude, exponent, decimals) >= THREE_DIGITS) {
+    decimals--;
   }
-  return rounded(magnitude, exponent, MOST) >= 100 * power_of_ten(MOST) ? 1 : MOST;
+  return decimals;
 }
 
-/* In the largest unit that leaves a digit before the point once it is rounded: 999.95 of a unit are 1 of the next.
+/* In the largest unit that leaves a digit before the point once it is rounded: 999.5 of a unit are 1 of the next.
  * `more` decimals than usual. */
 static void put_scaled(struct lumos_text *text, uint64_t magnitude, const struct unit *units, size_t count, int more) {
   size_t chosen = 0;
   for (size_t i = 1; i < count; i++) {
     uint64_t one = power_of_ten(units[i].exponent);
-    if (magnitude >= one - power_of_ten(units[i - 1].exponent) / 20) {
+    if (magnitude >= one - power_of_ten(units[i - 1].exponent) / 2) {
       chosen = i;
       magnitude = magnitude < one ? one : magnitude;
     }
   }
   int exponent = units[chosen].exponent;
-  int decimals = decimals_for(magnitude, exponent) + more;
+  int decimals = decimals_for(magnitude, exponent, 2) + more;
   decimals = decimals < exponent ? decimals : exponent;
   put_units(text, rounded(magnitude, exponent, decimals), decimals);
   lumos_text_put(text, NO_BREAK_SPACE);
@@ -174,7 +174,8 @@ void report_put_bytes(struct lumos_text *text, int64_t bytes) {
 }
 
 /* Millionths as per cent: 10^-4 of a per cent are the units. */
-static void put_percent(struct lumos_text *text, int64_t millionths, int decimals) {
+static void put_percent(struct lumos_text *text, int64_t millionths, int most) {
+  enum { EXPONENT = 4 };
   if (millionths == LUMOS_ABSENT) {
     lumos_text_put(text, EN_DASH);
     return;
@@ -186,7 +187,8 @@ static void put_percent(struct lumos_text *text, int64_t millionths, int decimal
     if (millionths < 0) {
       lumos_text_put(text, MINUS);
     }
-    uint64_t units = rounded(magnitude, 4, decimals);
+    int decimals = decimals_for(magnitude, EXPONENT, most);
+    uint64_t units = rounded(magnitude, EXPONENT, decimals);
     if (units == 0) {
       lumos_text_char(text, '<');
       units = 1;

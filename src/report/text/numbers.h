@@ -37,8 +37,7 @@ static inline int64_t report_product(int64_t value, int64_t count) {
   return value < 0 ? -INT64_MAX : INT64_MAX;
 }
 
-/* A time in the unit that gives it one to three digits before the point: "41.83 ms", "7.5 µs", "250 ns". Four digits at
- * most. */
+/* A time in three significant digits, in the unit that leaves some before the point: "41.8 ms", "7.50 µs", "250 ns". */
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);
 /* The same beside another time: with up to four digits more where both would look alike without being so. */
 void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other);
