@@ -141,6 +141,11 @@ static int compare_shapes(const void *left, const void *right, void *context) {
                               : strcmp(lumos_string(job->strings, a->shapes), lumos_string(job->strings, b->shapes));
 }
 
+/* Autocast calls an op within itself, with the same inputs in another type. */
+static bool is_called_by_itself(const struct lumos_job *job, const struct lumos_span *span) {
+  return span->parent != LUMOS_NONE && job->spans.items[span->parent].name == span->name;
+}
+
 void program_shapes_gather(const struct lumos_job *job, struct program_shapes *shapes) {
   struct counting counting = {.shapes = shapes};
   struct program_places places;
@@ -153,7 +158,7 @@ void program_shapes_gather(const struct lumos_job *job, struct program_shapes *s
   for (uint32_t i = 0; i < job->spans.count; i++) {
     const struct lumos_span *span = &job->spans.items[i];
     if (span->kind == LUMOS_SPAN_OP && ops[span->name] != OP_NONE && span->shapes != LUMOS_NO_STRING &&
-        !program_span_in_backward(&places, i)) {
+        !is_called_by_itself(job, span) && !program_span_in_backward(&places, i)) {
       count_span(&counting, span, ops[span->name]);
     }
   }

@@ -51,9 +51,26 @@ static bool resize(struct lumos_job *job, const struct lumos_option_list *change
   return good;
 }
 
+/* What concerns the recording, not the job that it shows, comes before all changes of that job. */
+static bool is_of_recording(const struct transform *transform) {
+  return transform->apply == lumos_transform_unprofiled;
+}
+
+static bool apply_to_recording(struct lumos_job *job, const struct tool_transforming *transforming,
+                               struct lumos_error *error) {
+  bool good = true;
+  for (size_t i = 0; good && i < transforming->changes.count; i++) {
+    const struct lumos_given *given = &transforming->changes.items[i];
+    const struct transform *transform = transform_of(given);
+    good = !is_of_recording(transform) || transform->apply(job, given->argument, error);
+  }
+  return good;
+}
+
 bool tool_transforming_apply(struct lumos_job *job, const struct tool_transforming *transforming,
                              struct lumos_error *error) {
   bool good = tool_transforming_asked(transforming) || lumos_transform_begin(job, error);
+  good = good && apply_to_recording(job, transforming, error);
   for (size_t i = 0; good && i < transforming->changes.count;) {
     const struct lumos_given *given = &transforming->changes.items[i];
     const struct transform *transform = transform_of(given);
@@ -62,7 +79,7 @@ bool tool_transforming_apply(struct lumos_job *job, const struct tool_transformi
     } else if (transform->apply == lumos_transform_sizes) {
       good = resize(job, &transforming->changes, &i, error);
     } else {
-      good = transform->apply(job, given->argument, error);
+      good = is_of_recording(transform) || transform->apply(job, given->argument, error);
       i++;
     }
   }

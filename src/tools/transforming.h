@@ -1,4 +1,4 @@
-/* What the tools that change a graph share: the options that say how, and the changes in the order given. To add a
+/* What the tools that change a graph share: the options that say how, and the changes in the order given (but for --unprofiled). To add a
  * what-if: a row here.
  */
 #ifndef LUMOS_TOOLS_TRANSFORMING_H
@@ -36,8 +36,7 @@ struct tool_transforming {
     "HOW is graph: the CPU launches every pass as one CUDA graph, and spends no time between its launches.")           \
   X(target, 0, "unprofiled", NULL, lumos_transform_unprofiled,                                                         \
     "Remove the profiler overhead on threads, as far as the recording shows it, so that the prediction is of the job " \
-    "without "                                                                                                         \
-    "the profiler.")                                                                                                   \
+    "without the profiler. Applies before all other changes, wherever it stands.")                                     \
   X(target, 0, "gpu", "NAME", lumos_transform_gpu,                                                                     \
     "Run the same program on another GPU, such as H200: kernels, copies and communication within nodes are "           \
     "re-estimated. NAME@FILE takes NAME from FILE, a table of GPUs as of lumos-sim --hardware.")                       \

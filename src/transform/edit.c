@@ -82,11 +82,13 @@ static double profiler_sigma(const struct lumos_job *job) {
 }
 
 void lumos_edit_profiler_error(struct lumos_job *job, const struct lumos_edit_profiler *profiler) {
-  double sigma = profiler->whole > 0 ? profiler_sigma(job) * profiler->moved / profiler->whole : 0;
+  bool usual = profiler->pace_sigma > 0;
+  double shortest = profiler->whole > 0 ? profiler_sigma(job) * profiler->moved / profiler->whole : 0;
+  double sigma = usual ? profiler->pace_sigma : shortest;
   if (profiler->whole > 0) {
     (void)lumos_job_common_error(job, PROFILER, "the profiler overhead",
                                  (int32_t)(sigma < 1 ? sigma * LUMOS_WHOLE_SHARE : LUMOS_WHOLE_SHARE),
-                                 "the shortest stretches between rows");
+                                 usual ? "other recordings" : "the shortest stretches between rows");
   }
 }
 

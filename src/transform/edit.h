@@ -31,9 +31,10 @@ bool lumos_edit_scale(struct lumos_job *job, const char *verb, const char *argum
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* What a change makes of the profiler's CPU time is only known as well as that is. `moved`: how much of it the change moves,
- * of which tasks, that take so long now, dur and lag; each tells its common error. */
+ * of which tasks, that take so long now, dur and lag; each tells its common error.
+ * `pace_sigma`: of the factor by which threads became faster, where that is assumed; else 0. */
 struct lumos_edit_profiler {
-  double moved, whole;
+  double moved, whole, pace_sigma;
 };
 void lumos_edit_profiled(struct lumos_job *job, uint32_t task, double moved, struct lumos_edit_profiler *profiler);
 void lumos_edit_profiler_error(struct lumos_job *job, const struct lumos_edit_profiler *profiler);

@@ -9,9 +9,14 @@
 
 #include <lumos/job.h>
 
-/* The largest factor for what threads take, of at most 1, with which the simulated steps take no more than the timed ones took, or
- * than streams take by themselves; 1 where none were timed, or threads hold the job up by less than a thirtieth. Runs the
- * engine up to a dozen times. */
-double lumos_pace_find(const struct lumos_job *job);
+struct lumos_pace {
+  double factor; /* for what threads take; at most 1 */
+  double sigma;  /* one standard deviation of its logarithm; 0: timed steps show it */
+};
+
+/* The largest factor with which the simulated steps take no more than the timed ones took, or than streams take by themselves; 1
+ * where none were timed. Where threads hold the job up by less than a thirtieth, timed steps do not show what recording costs them:
+ * then it is what it usually is. Runs the engine up to a dozen times. */
+struct lumos_pace lumos_pace_find(const struct lumos_job *job);
 
 #endif

@@ -52,15 +52,23 @@ static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled pa
 /* The pace of threads once the stretches between rows are as short as that; of a recording alone: a changed job takes another time
  * than its recording's steps that were timed. */
 static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_profiler *profiler) {
-  double pace = recorded ? lumos_pace_find(job) : 1;
-  for (uint32_t t = 0; t < job->tasks.count && pace < 1; t++) {
+  struct lumos_pace pace = recorded ? lumos_pace_find(job) : (struct lumos_pace){1, 0};
+  profiler->pace_sigma = pace.sigma;
+  for (uint32_t t = 0; t < job->tasks.count && pace.factor < 1; t++) {
     struct lumos_times own = lumos_own_times(job, t);
     if (!lumos_on_stream(job, &job->tasks.items[t]) && own.dur + own.lag > 0) {
-      struct lumos_profiled part = {own.dur - llround((double)own.dur * pace),
-                                    own.lag - llround((double)own.lag * pace)};
+      struct lumos_profiled part = {own.dur - llround((double)own.dur * pace.factor),
+                                    own.lag - llround((double)own.lag * pace.factor)};
       take_out(job, t, part);
       lumos_edit_profiled(job, t, (double)(part.dur + part.lag), profiler);
     }
+  }
+  if (pace.sigma > 0) {
+    lumos_job_note(job, "transform.profiler_usual", LUMOS_INFO, LUMOS_ABSENT, NULL,
+                   "the GPU holds the recorded job up, so the steps that were timed without the profiler do not show "
+                   "how much faster its CPUs "
+                   "are then. Twice as fast is assumed, as in other recordings; the range allows for less and more",
+                   "record a job that its CPUs hold up, such as one with a smaller micro-batch");
   }
   bool timed = false;
   for (size_t i = 0; i < job->ranks.count; i++) {
@@ -71,7 +79,7 @@ static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_pro
         job, "transform.profiler_late", LUMOS_WARNING, LUMOS_ABSENT, NULL,
         "the steps that were timed without the profiler are those of the recorded job, not of the changed one, so they "
         "do not show how much faster its CPUs are",
-        "give --unprofiled before other changes");
+        "give --unprofiled to the first lumos-transform of the pipe");
   }
 }
 

@@ -304,7 +304,9 @@ static void threads_keep_the_pace_of_timed_steps(void **state) {
       {(int64_t)2 * 15000, true}, {(int64_t)2 * 8000, true}, {(int64_t)2 * 20000, false}, {(int64_t)2 * 30000, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lumos_job *job = job_of_a_timed_step(cases[i].timed);
-    assert_int_equal(lumos_pace_find(job) < 1, cases[i].faster);
+    struct lumos_pace pace = lumos_pace_find(job);
+    assert_int_equal(pace.factor < 1, cases[i].faster);
+    assert_true(pace.sigma == 0); /* timed steps show it */
     struct lumos_error error = {0};
     assert_true(lumos_transform_unprofiled(job, NULL, &error));
     assert_true(lumos_simulate(job, &error));
