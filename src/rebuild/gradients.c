@@ -57,11 +57,12 @@ struct search {
   const struct lumos_job *job, *from;
   const uint32_t *likes; /* NULL: the job is `from` */
   uint32_t *kernels;     /* by task: the last kernel on its rank's compute stream that it launches; LUMOS_NONE */
-  int32_t micro_batch;   /* the last */
+  int32_t first, last;   /* micro-batches */
 };
 
-static bool is_of_last(const struct search *search, const struct lumos_task *task) {
-  return (task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT) && task->micro_batch == search->micro_batch;
+static bool is_asked_for(const struct search *search, const struct lumos_task *task) {
+  return (task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT) && task->micro_batch >= search->first &&
+         task->micro_batch <= search->last;
 }
 
 /* The outermost span around the task that is about one gradient, and the shapes that are recorded with it or within. */
@@ -116,8 +117,10 @@ static void search_thread(const struct search *search, const struct lumos_lane *
     bool end = t == lane->task_first + lane->task_count;
     uint32_t with = LUMOS_NONE;
     uint32_t span = end ? LUMOS_NONE : gradient_around(search, t, &with);
+    bool woven = !end && open != LUMOS_NONE && search->likes != NULL && search->likes[t] == LUMOS_NONE;
+    span = woven ? open : span; /* into it */
     /* What else is done in the midst of it, such as a reduction that it completes, belongs to it. */
-    bool goes_on = span != LUMOS_NONE && (span == open || is_of_last(search, &search->job->tasks.items[t]));
+    bool goes_on = span != LUMOS_NONE && (span == open || is_asked_for(search, &search->job->tasks.items[t]));
     span = goes_on ? span : LUMOS_NONE;
     if (span != open && open != LUMOS_NONE) {
       add_gradient(search, t - 1, kernel, shapes, part);
@@ -146,7 +149,7 @@ static void search_layers(const struct search *search, const struct lumos_lane *
     const struct lumos_task *task =
         t == lane->task_first + lane->task_count ? &lumos_task_empty : &search->job->tasks.items[t];
     const struct lumos_task *before = last == LUMOS_NONE ? NULL : &search->job->tasks.items[last];
-    bool belongs = is_of_last(search, task) && task->part != 0;
+    bool belongs = is_asked_for(search, task) && task->part != 0;
     if (before != NULL && (!belongs || task->part != before->part || task->layer != before->layer)) {
       add_gradient(search, last, kernel, LUMOS_NONE, before->part);
       search->gradients->items.items[search->gradients->items.count - 1].elements = parameters_of(search->job, before);
@@ -217,12 +220,13 @@ static void drop_leftovers(struct rebuild_gradients *gradients, const struct lum
 }
 
 static void search_job(struct rebuild_gradients *gradients, const struct lumos_job *job, const struct lumos_job *from,
-                       const uint32_t *likes) {
-  struct search search = {gradients, job, from, likes, find_kernels(job), -1};
+                       const uint32_t *likes, enum rebuild_gradients_of of) {
+  struct search search = {gradients, job, from, likes, find_kernels(job), 1, -1};
   for (size_t t = 0; t < job->tasks.count; t++) {
     int32_t micro_batch = job->tasks.items[t].micro_batch;
-    search.micro_batch = micro_batch > search.micro_batch ? micro_batch : search.micro_batch;
+    search.last = micro_batch > search.last ? micro_batch : search.last;
   }
+  search.first = of == REBUILD_LAST_MICRO_BATCH ? search.last : search.first;
   gradients->recorded = true;
   for (size_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_THREAD) {
@@ -264,7 +268,7 @@ static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64
 static void look_at_recorded(struct rebuild_gradients *gradients, const struct lumos_job *from) {
   struct rebuild_gradients recorded = {0};
   int64_t sum = 0, head = 0, embedding = 0;
-  search_job(&recorded, from, from, NULL);
+  search_job(&recorded, from, from, NULL, REBUILD_LAST_MICRO_BATCH);
   for (size_t i = 0; i < recorded.items.count; i++) {
     const struct rebuild_gradient *gradient = &recorded.items.items[i];
     const struct rebuild_gradient *first = &recorded.items.items[0];
@@ -285,10 +289,10 @@ static void look_at_recorded(struct rebuild_gradients *gradients, const struct l
 }
 
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
-                            const struct lumos_job *from) {
+                            const struct lumos_job *from, enum rebuild_gradients_of of) {
   uint32_t *likes = rebuild_find_likes(built, from);
   *gradients = (struct rebuild_gradients){0};
-  search_job(gradients, built, from, likes);
+  search_job(gradients, built, from, likes, of);
   look_at_recorded(gradients, from);
   free(likes);
 }

@@ -21,11 +21,13 @@ struct rebuild_gradients {
   bool recorded;                               /* sizes come from recorded shapes; else from the model description */
 };
 
-/* Of the last micro-batch of every step: in what PyTorch's AccumulateGrad does, with the shapes of `from`, of which the job is
+enum rebuild_gradients_of { REBUILD_LAST_MICRO_BATCH, REBUILD_LATER_MICRO_BATCHES }; /* later: all but the first */
+
+/* Of these micro-batches of every step: in what PyTorch's AccumulateGrad does, with the shapes of `from`, of which the job is
  * built; where no such op was recorded, of each layer at its end, with the sizes of the model description. Items are empty
  * where neither tells. The caller frees both lists. O(tasks). */
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
-                            const struct lumos_job *from);
+                            const struct lumos_job *from, enum rebuild_gradients_of of);
 
 /* By task of a built job: what it is like in `from`; LUMOS_NONE: nothing. The caller frees it. */
 uint32_t *rebuild_find_likes(const struct lumos_job *built, const struct lumos_job *from);

@@ -1,5 +1,6 @@
 /* A job written anew out of what was recorded of it. */
 #include "base/parallel.h"
+#include "rebuild/accumulate.h"
 #include "rebuild/ask.h"
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
@@ -241,34 +242,6 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   lumos_text_free(&text);
 }
 
-/* A gradient's first one is kept as it is, with a shape and without a kernel; the next ones are added to it. */
-static bool keeps_gradients(const struct lumos_job *job) {
-  bool some = false, kernels = false;
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    uint32_t span = task->call == LUMOS_NONE ? task->span : job->tasks.items[task->call].span;
-    for (; span != LUMOS_NONE; span = job->spans.items[span].parent) {
-      const struct lumos_span *of = &job->spans.items[span];
-      bool accumulates = strcmp(lumos_string(job->strings, of->name), "torch::autograd::AccumulateGrad") == 0;
-      some |= accumulates && of->shapes != LUMOS_NO_STRING;
-      kernels |= accumulates && task->call != LUMOS_NONE;
-    }
-  }
-  return some && !kernels;
-}
-
-static void tell_adding(struct lumos_job *built, const struct lumos_job *job) {
-  bool known = job->models.count > 0 && built->models.count > 0;
-  bool more = known && job->models.items[0].micro_batches == 1 && built->models.items[0].micro_batches > 1;
-  if (more && keeps_gradients(job)) {
-    lumos_job_note(
-        built, "transform.gradients_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-        "the time to add up the gradients of micro-batches is missing from the prediction: the recorded step has "
-        "one micro-batch, so nothing is added there",
-        "record a step of two micro-batches");
-  }
-}
-
 /* What it takes among other replicas is known only of collectives that several of their ranks recorded. */
 static void tell_kept(struct lumos_job *job, const struct lumos_job *from) {
   int32_t was = from->models.count == 0 ? 0 : from->models.items[0].sizes.dp;
@@ -387,7 +360,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   bool done =
       cut(job, asked, &blocks, &templates, error) &&
       (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
-  if (done && !rebuild_reduce(both.built, job, asked, error)) {
+  if (done && (!rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {
     lumos_job_free(both.built);
     done = false;
   }
@@ -405,7 +378,6 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     tell_kept(both.built, job);
     tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
-    tell_adding(both.built, job);
     put_folded(both.built, recorded_replicas(job));
   }
   rebuild_kept_free(&kept);

@@ -636,7 +636,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
     rebuild_strip(reducing->job, from, false);
   }
   reducing->stream = rebuild_free_stream(reducing->job);
-  rebuild_gradients_find(&reducing->gradients, reducing->job, from);
+  rebuild_gradients_find(&reducing->gradients, reducing->job, from, REBUILD_LAST_MICRO_BATCH);
   find_filling(reducing, from);
   reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
   if (reducing->gradients.items.count == 0) {
