@@ -12,7 +12,9 @@
 #include "cost/kernel_cost.h"
 #include "cost/kernels.h"
 #include "cost/moved.h"
+#include "cost/operation.h"
 #include "program/parameters.h"
+#include "program/shapes.h"
 #include "transform/dimensions.h"
 #include "transform/edit.h"
 #include "transform/estimates.h"
@@ -395,6 +397,55 @@ static void note_buckets(const struct reshaping *reshaping) {
   }
 }
 
+/* ---- Widths that are alike ---- */
+
+static bool differ(int64_t was, int64_t now, int64_t other_was, int64_t other_now) {
+  return (__int128)was * other_now != (__int128)now * other_was;
+}
+
+/* Does a product give so many columns on a shard? */
+static bool has_columns(const struct reshaping *reshaping, int64_t columns) {
+  const struct lumos_job *job = reshaping->job;
+  for (uint32_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_operation_rule *rule =
+        lumos_operation_rule(lumos_string(job->strings, job->spans.items[s].name));
+    struct program_dimensions inputs[SHAPE_INPUTS];
+    if (rule != NULL && rule->form == LUMOS_PRODUCT && reshaping->shapes[s] != LUMOS_NO_STRING) {
+      program_shape_read(lumos_string(job->strings, reshaping->shapes[s]), inputs);
+      const struct program_dimensions *weight = &inputs[rule->second];
+      if (weight->count == 2 && weight->of[1] * reshaping->sizes.shards_were == columns) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* A tensor is told by its sizes alone: where two widths of the recorded model are the same number, and change by different factors,
+ * it may be taken for the wrong one. */
+static void note_alike(const struct reshaping *reshaping) {
+  const int64_t *was = reshaping->sizes.was, *now = reshaping->sizes.now;
+  bool known = was[LUMOS_HEADS] != LUMOS_ABSENT && was[LUMOS_KV_HEADS] != LUMOS_ABSENT &&
+               was[LUMOS_HEAD_DIM] != LUMOS_ABSENT && was[LUMOS_FFN] != LUMOS_ABSENT;
+  if (!known) {
+    return;
+  }
+  int64_t all_were = (was[LUMOS_HEADS] + 2 * was[LUMOS_KV_HEADS]) * was[LUMOS_HEAD_DIM];
+  int64_t all_are = (now[LUMOS_HEADS] + 2 * now[LUMOS_KV_HEADS]) * now[LUMOS_HEAD_DIM];
+  bool apart = was[LUMOS_KV_HEADS] == was[LUMOS_HEADS] &&
+               differ(was[LUMOS_HEADS], now[LUMOS_HEADS], was[LUMOS_KV_HEADS], now[LUMOS_KV_HEADS]) &&
+               !has_columns(reshaping, all_were);
+  bool fused = was[LUMOS_FFN] == all_were && differ(was[LUMOS_FFN], now[LUMOS_FFN], all_were, all_are);
+  if (apart || fused) {
+    lumos_job_note(reshaping->job, "transform.alike", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   apart ? "keys and values are projected to as many features as queries, so shapes do not show which "
+                           "projections are theirs: those keep the width of queries in the prediction"
+                         : "the feed-forward block is as wide as queries, keys and values together, so shapes do not "
+                           "show which is which: both are taken for the feed-forward block",
+                   "record a model in which these widths differ");
+  }
+}
+
 /* A line of the history for each size that was given. */
 static void record(struct lumos_job *job, const char *argument) {
   for (const char *at = argument; *at != '\0';) {
@@ -427,6 +478,7 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
     change_bytes(reshaping);
     lumos_note_kept_communication(job, kept);
     note_unknown(reshaping);
+    note_alike(reshaping);
     note_buckets(reshaping);
   } else {
     (void)lumos_fail(error, "no shapes were recorded, so what another size of the model changes is not known; record "

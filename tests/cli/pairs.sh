@@ -8,7 +8,14 @@ pairs=$source_folder/examples/pairs
 
 small=hidden=512,heads=8,sequence=256,micro-batch=4,vocabulary=8192 # that the CPU holds up
 
-# recorded | true | change
+wide=hidden=4096,heads=32,kv-heads=8,ffn=11264
+long=hidden=4096,heads=32,kv-heads=4,sequence=3072,micro-batch=2
+narrow=layers=8,hidden=1024,heads=8,ffn=2816,sequence=2048,vocabulary=32000
+short=layers=2,hidden=3072,heads=24,ffn=9216,micro-batch=3,vocabulary=50304
+drawn=llama,layers=6,hidden=3072,heads=48,kv-heads=48,ffn=10752,sequence=768,micro-batch=6
+
+# recorded | true | change. Those of llama and those of several sizes were recorded after the models were made, and first held against
+# them as they were.
 cases=(
   'h100/layers=4|h100/layers=8|--layers 8'
   'h100/layers=8|h100/layers=4|--layers 4'
@@ -44,6 +51,25 @@ cases=(
   'h200/layers=8|h100/layers=8|--gpu H100_SXM'
   'h200/compile|h100/compile|--gpu H100_SXM'
   'h200/hidden=4096,heads=32|h100/hidden=4096,heads=32|--gpu H100_SXM'
+  'h100/llama|h100/llama,layers=8|--unprofiled --layers 8'
+  'h100/llama,layers=8|h100/llama|--unprofiled --layers 4'
+  "h100/llama|h100/llama,$wide|--unprofiled --hidden 4096"
+  "h100/llama,$wide|h100/llama|--unprofiled --hidden 2048"
+  'h100/llama|h100/llama,micro-batch=16|--unprofiled --micro-batch 16'
+  'h100/llama,micro-batch=16|h100/llama|--micro-batch 8 --unprofiled'
+  'h100/llama|h100/llama,sequence=2048|--unprofiled --seq 2048'
+  'h100/llama|h100/llama,ffn=8192|--unprofiled --ffn 8192'
+  'h100/llama,compile|h100/llama,layers=8,compile|--unprofiled --layers 8'
+  "h100/llama|h100/$drawn|--unprofiled --layers 6 --hidden 3072 --heads 48 --kv-heads 48 --head-dim 64 --ffn 10752 --seq 768 --micro-batch 6"
+  "h100/layers=4|h100/$long|--unprofiled --hidden 4096 --kv-heads 4 --seq 3072 --micro-batch 2"
+  "h100/$long|h100/layers=4|--unprofiled --hidden 2048 --kv-heads 16 --seq 1024 --micro-batch 8"
+  "h100/layers=4|h100/$narrow|--unprofiled --layers 8 --hidden 1024 --ffn 2816 --seq 2048 --vocab 32000"
+  "h100/layers=4|h100/$short|--unprofiled --layers 2 --hidden 3072 --ffn 9216 --micro-batch 3 --vocab 50304"
+  'h100/llama|h200/llama|--unprofiled --gpu H200'
+  'h200/llama|h100/llama|--unprofiled --gpu H100_SXM'
+  "h100/llama,$wide|h200/llama,$wide|--unprofiled --gpu H200"
+  "h100/$narrow|h200/$narrow|--unprofiled --gpu H200"
+  "h200/$long|h100/$long|--unprofiled --gpu H100_SXM"
 )
 
 # truth FOLDER: ns of a step without the profiler.
@@ -59,17 +85,23 @@ for case in "${cases[@]}"; do
     '.step_time | [(.simulated / $true - 1) * 100, ($now / $true - 1) * 100, (.low <= $true and $true <= .high), .simulated / 1e6, .low / 1e6, .high / 1e6, $true / 1e6, $name] | @tsv' predicted.json >>rows
 done
 
-# What one recorded micro-batch does not show is said, of two nothing is missing.
-lumos-transform --micro-batches 2 "$pairs/h100/layers=4" 2>message >/dev/null
-says 'gradients of micro-batches is missing'
-lumos-transform --micro-batches 1 "$pairs/h100/micro-batches=2" 2>message >/dev/null
-! grep -q 'missing' message || fail "something is missing of two micro-batches: $(cat message)"
+# Adding up gradients, which one recorded micro-batch does not show, is put in: as many kernels as were recorded of two.
+kernels() { only task | awk "$field"' field("kind") == "elementwise" && field("step") == 14 { n++ } END { print n + 0 }'; }
+two=$(lumos-graph "$pairs/h100/micro-batches=2" 2>message | kernels)
+lumos-transform --micro-batches 2 "$pairs/h100/layers=4" 2>message >added
+made=$(kernels <added)
+check "two micro-batches run $made elementwise kernels a step, as recorded: $two" [ "${two:-0}" -gt 100 -a "$made" = "$two" ]
+check 'a note says so' grep -q 'transform.gradients_added' added
+lumos-transform --micro-batches 1 "$pairs/h100/micro-batches=2" 2>message >added
+! grep -q 'transform.gradients' added || fail 'something is said of the gradients of two recorded micro-batches'
 
-# Threads that do not hold the GPU up show nothing of what the profiler costs them.
-op_time() { only task | awk "$field"' field("kind") == "op" { sum += field("dur") } END { print sum }'; }
-was=$(lumos-graph "$pairs/h100/micro-batch=16" 2>message | op_time) now=$(lumos-transform --unprofiled "$pairs/h100/micro-batch=16" 2>message | op_time)
-[ "${was:-0}" -gt 0 ] || fail 'no ops were read'
-check "threads of a job that the GPU holds up go on at their pace: $was and $now ns" [ "$was" = "$now" ]
+# What recording costs threads that do not hold the GPU up is not known, but what it usually is: half of their time.
+op_time() { only task | awk "$field"' field("kind") == "op" { sum += field("dur") } END { printf "%d", sum }'; }
+was=$(lumos-graph "$pairs/h100/micro-batch=16" 2>message | op_time)
+lumos-transform --unprofiled "$pairs/h100/micro-batch=16" 2>message >faster
+now=$(op_time <faster)
+check 'a note says what is assumed' grep -q 'transform.profiler_usual' faster
+check "threads of a job that the GPU holds up become twice as fast: from $was to $now ns" awk "BEGIN { exit !($was > 0 && $now / $was > 0.49 && $now / $was < 0.51) }"
 
 awk -F'\t' '{ printf "%s: %.2f ms (%.2f to %.2f), measured %.2f ms, %+.2f %%%s\n", $8, $4, $5, $6, $7, $1, $3 == "true" ? "" : ", not within its range" }' rows
 awk -F'\t' 'function size(x) { return x < 0 ? -x : x }
