@@ -103,6 +103,12 @@ now=$(op_time <faster)
 check 'a note says what is assumed' grep -q 'transform.profiler_usual' faster
 check "threads of a job that the GPU holds up become twice as fast: from $was to $now ns" awk "BEGIN { exit !($was > 0 && $now / $was > 0.49 && $now / $was < 0.51) }"
 
+# Widths that are the same number and become different ones.
+lumos-transform --kv-heads 8 "$pairs/h100/$drawn" 2>message >/dev/null
+says 'keys and values are projected to as many features as queries'
+lumos-transform --kv-heads 4 "$pairs/h100/layers=4" 2>message >/dev/null # whose projection is of all three
+! grep -q 'keys and values' message || fail "one projection of queries, keys and values is taken for three: $(cat message)"
+
 awk -F'\t' '{ printf "%s: %.2f ms (%.2f to %.2f), measured %.2f ms, %+.2f %%%s\n", $8, $4, $5, $6, $7, $1, $3 == "true" ? "" : ", not within its range" }' rows
 awk -F'\t' 'function size(x) { return x < 0 ? -x : x }
   { sum += size($1); worst = size($1) > worst ? size($1) : worst; held += $3 == "true"; nothing += size($2); n++ }

@@ -140,6 +140,22 @@ static void backward_passes_are_left_out(void **state) {
   lumos_job_free(job);
 }
 
+/* Autocast calls an op again, within itself; it counts once. A projection each of queries, keys, values and the output. */
+static void what_calls_itself_counts_once(void **state) {
+  (void)state;
+  static const struct op again[] = {
+      {"aten::scaled_dot_product_attention", "[[2, 8, 64, 64], [2, 8, 64, 64], [2, 8, 64, 64]]", 1}};
+  struct lumos_job *job =
+      JOB({"aten::embedding", "[[32000, 512], [2, 64], [], [], []]", 1}, {"aten::mm", "[[128, 512], [512, 512]]", 8},
+          {"aten::mm", "[[128, 512], [512, 1376]]", 4}, {"aten::mm", "[[128, 1376], [1376, 512]]", 2});
+  for (int layer = 0; layer < 2; layer++) {
+    add_ops(job, again, 1, LUMOS_NONE);
+    add_ops(job, again, 1, (uint32_t)job->spans.count - 1);
+  }
+  EXPECT(described(job), 512, 8, 8, 64, 1376, 64, 32000, 2);
+  lumos_job_free(job);
+}
+
 static void what_differs_is_not_said(void **state) {
   (void)state;
   /* Two sorts of layers. */
@@ -338,6 +354,7 @@ int main(void) {
       cmocka_unit_test(projections_say_what_attention_does_not),
       cmocka_unit_test(a_fused_gate_is_twice_as_wide),
       cmocka_unit_test(backward_passes_are_left_out),
+      cmocka_unit_test(what_calls_itself_counts_once),
       cmocka_unit_test(what_differs_is_not_said),
       cmocka_unit_test(absurd_shapes_are_passed_over),
       cmocka_unit_test(many_shapes_are_no_burden),
