@@ -2,6 +2,7 @@
 #include "report/content/change.h"
 
 #include "report/content/breakdown.h"
+#include "report/content/waterfall.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static const struct report_column columns[] = {
     {"difference", "difference", NULL, COLUMN_MS},
     {"share", "of the step before", NULL, COLUMN_SHARE},
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { PART, BEFORE, AFTER, COLUMNS = sizeof columns / sizeof *columns };
 
 /* Mean parts of a timeline, in the order of report_parts. */
 static void read_means(const struct report_facts *facts, enum report_timeline timeline, int64_t means[REPORT_PARTS]) {
@@ -87,6 +88,30 @@ void report_change_table(const struct report_facts *facts, struct report_table *
   lumos_text_put(&table->rest, " before, ");
   report_put_time_beside(&table->rest, step_after, step_before);
   lumos_text_put(&table->rest, " after");
+}
+
+bool report_change_scene(const struct report_table *table, struct report_range range, bool narrow,
+                         struct report_scene *scene) {
+  struct report_waterfall fall = {.names = {"change", "changenarrow"},
+                                  .title = "What changes",
+                                  .before = "before",
+                                  .after = "after",
+                                  .before_words = "before",
+                                  .after_words = "after",
+                                  .whole = table->whole,
+                                  .range = range};
+  for (size_t row = 0; row < report_table_rows(table); row++) {
+    enum report_paint paint = (enum report_paint)report_table_value(table, row, PART);
+    lumos_vector_push(&fall.rows, ((struct report_waterfall_row){report_paint_row(paint)->label, paint,
+                                                                 report_table_value(table, row, BEFORE),
+                                                                 report_table_value(table, row, AFTER)}));
+  }
+  bool drawn = fall.rows.count > 0;
+  if (drawn) {
+    report_waterfall_scene(&fall, narrow, scene);
+  }
+  lumos_vector_free(&fall.rows);
+  return drawn;
 }
 
 void report_put_change_reading(const struct report_facts *facts, struct lumos_text *out) {

@@ -22,15 +22,25 @@ enum {
   BOTTOM = REPORT_AXIS_BOTTOM,
 };
 
-/* The picture while it is drawn. */
+/* The picture, or one job's part of a pair, while it is drawn. */
 struct canvas {
   const struct report_timelines *timelines;
+  const struct report_lanes *lanes;
+  int32_t *tops;              /* where each of them begins, and where the last one ends */
+  const char *name;           /* of a pair: which job it is, "A"; NULL: it is not one of a pair */
+  enum report_timeline shown; /* of a pair: what alone is drawn */
+  int64_t until;              /* what runs later is not drawn */
   struct report_scene *scene;
   struct report_raster raster;
   struct report_raster_runs cells;
   struct report_axis axis;
   struct lumos_text text;
 };
+
+/* Does the work hang below the base line, paler? */
+static bool hangs(const struct canvas *canvas, enum report_timeline timeline) {
+  return canvas->name == NULL && timeline == MEASURED;
+}
 
 /* How high simulated work stands on the base line of a lane. */
 static int32_t upper_of(const struct report_timelines *timelines) { return timelines->twice ? UPPER : LANE; }
@@ -56,7 +66,8 @@ static void gather_lane(struct canvas *canvas, uint32_t number, enum report_time
     uint8_t kind = job->tasks.items[task].kind;
     int64_t start = 0;
     int64_t duration = 0;
-    if (report_task_time(&clock, timeline, task, &start, &duration)) {
+    if (report_task_time(&clock, timeline, task, &start, &duration) && start < canvas->until) {
+      duration = duration < canvas->until - start ? duration : canvas->until - start;
       report_raster_add(&canvas->raster, kind, start, duration);
       if (start + duration > canvas->timelines->from) { /* what came before the picture is not told of, either */
         totals[kind].time = report_sum(totals[kind].time, duration);
@@ -72,7 +83,8 @@ static void tell_kind(struct canvas *canvas, uint32_t lane, enum report_timeline
                       const struct kind_total *total) {
   const struct lumos_job *job = canvas->timelines->job;
   canvas->text.length = 0;
-  lumos_text_format(&canvas->text, "rank %d, ", job->ranks.items[job->lanes.items[lane].rank].rank);
+  lumos_text_format(&canvas->text, "%s%srank %d, ", canvas->name == NULL ? "" : canvas->name,
+                    canvas->name == NULL ? "" : ", ", job->ranks.items[job->lanes.items[lane].rank].rank);
   report_put_lane_full(&canvas->timelines->roles, lane, &canvas->text);
   lumos_text_put(&canvas->text, canvas->timelines->twice ? ", " : "");
   lumos_text_format(&canvas->text, "%s: %s, ", canvas->timelines->twice ? report_timeline_name(timeline) : "",
@@ -94,15 +106,15 @@ static void draw_timeline(struct canvas *canvas, uint32_t lane, enum report_time
         continue;
       }
       if (!begun) {
-        report_scene_runs(canvas->scene, report_paint_of_kind((uint8_t)kind), timeline == MEASURED);
+        report_scene_runs(canvas->scene, report_paint_of_kind((uint8_t)kind), hangs(canvas, timeline));
         tell_kind(canvas, lane, timeline, kind, &totals[kind]);
         begun = true;
       }
       int32_t upper = upper_of(canvas->timelines);
-      int32_t whole = timeline == MEASURED ? LANE - upper : upper;
+      int32_t whole = hangs(canvas, timeline) ? LANE - upper : upper;
       int32_t height = (cell->level * whole + REPORT_LEVELS - 1) / REPORT_LEVELS;
       struct report_run run = {cell->x * canvas->axis.pixels, cell->width * canvas->axis.pixels,
-                               timeline == MEASURED ? -height : height};
+                               hangs(canvas, timeline) ? -height : height};
       report_scene_run(canvas->scene, run);
     }
   }
@@ -167,18 +179,44 @@ static void draw_doubts(struct canvas *canvas, const struct report_lane *lane, i
   report_scene_group_end(canvas->scene);
 }
 
-/* Where every lane begins: a little room between ranks. Returns where the last one ends. */
-static int32_t lane_top(const struct canvas *canvas, const struct report_lanes *lanes, size_t number) {
-  const struct lumos_job *job = canvas->timelines->job;
-  int32_t y = AXIS;
-  for (size_t i = 0; i < number; i++) {
-    y += LANE * REPORT_PIXEL + LANE_GAP;
-    if (i + 1 < lanes->count) {
-      bool same = job->lanes.items[lanes->items[i].lane].rank == job->lanes.items[lanes->items[i + 1].lane].rank;
-      y += same ? 0 : RANK_GAP;
-    }
+static uint32_t rank_of(const struct canvas *canvas, size_t number) {
+  return canvas->timelines->job->lanes.items[canvas->lanes->items[number].lane].rank;
+}
+
+/* Place the lanes of a rank from number `first` on, one below the other; returns the number of the next rank's first. */
+static size_t place_rank(struct canvas *canvas, size_t first, int32_t *y) {
+  size_t i = first;
+  for (; i < canvas->lanes->count && rank_of(canvas, i) == rank_of(canvas, first); i++) {
+    canvas->tops[i] = *y;
+    *y += LANE * REPORT_PIXEL + LANE_GAP;
   }
-  return y;
+  return i;
+}
+
+/* With a little room between ranks. */
+static void place_lanes(struct canvas *canvas) {
+  int32_t y = AXIS;
+  for (size_t i = 0; i < canvas->lanes->count;) {
+    i = place_rank(canvas, i, &y);
+    y += i < canvas->lanes->count ? RANK_GAP : 0;
+  }
+  canvas->tops[canvas->lanes->count] = y;
+}
+
+static void begin_canvas(struct canvas *canvas, const struct report_timelines *timelines,
+                         const struct report_lanes *lanes, struct report_scene *scene) {
+  *canvas = (struct canvas){.timelines = timelines, .lanes = lanes, .scene = scene, .text = LUMOS_TEXT_BUFFER};
+  canvas->until = INT64_MAX;
+  canvas->tops = lumos_allocate((lanes->count + 1) * sizeof canvas->tops[0]);
+  report_axis_read(timelines, &canvas->axis);
+  report_axis_raster(&canvas->axis, &canvas->raster);
+}
+
+static void end_canvas(struct canvas *canvas) {
+  free(canvas->tops);
+  report_raster_free(&canvas->raster);
+  lumos_vector_free(&canvas->cells);
+  lumos_text_free(&canvas->text);
 }
 
 /* The lane's name, the rank's beside its first lane, and the ground that idle time shows. */
@@ -188,52 +226,57 @@ static void draw_label(struct canvas *canvas, const struct report_lane *lane, bo
   int32_t text_y = y + LANE * REPORT_PIXEL / 2 + 40;
   if (first_of_rank) {
     canvas->text.length = 0;
-    lumos_text_format(&canvas->text, "rank %d", job->ranks.items[job->lanes.items[lane->lane].rank].rank);
+    if (canvas->name != NULL) {
+      lumos_text_put(&canvas->text, canvas->name);
+    } else {
+      lumos_text_format(&canvas->text, "rank %d", job->ranks.items[job->lanes.items[lane->lane].rank].rank);
+    }
     report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, text_y, &canvas->text);
   }
   canvas->text.length = 0;
   report_put_lane_short(&canvas->timelines->roles, lane->lane, &canvas->text);
   report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, LANE_LABEL, text_y, &canvas->text);
-  report_scene_box(scene, PAINT_TRACK, LABELS, y, canvas->raster.count * canvas->axis.pixels * REPORT_PIXEL,
+  report_scene_box(scene, PAINT_TRACK, LABELS, y, report_axis_place(&canvas->axis, canvas->until) - LABELS,
                    LANE * REPORT_PIXEL);
 }
 
-static void draw_labels(struct canvas *canvas, const struct report_lanes *lanes) {
-  const struct lumos_job *job = canvas->timelines->job;
-  uint32_t rank = LUMOS_NONE;
-  for (size_t i = 0; i < lanes->count; i++) {
-    uint32_t own = job->lanes.items[lanes->items[i].lane].rank;
-    draw_label(canvas, &lanes->items[i], own != rank, lane_top(canvas, lanes, i));
-    rank = own;
+static void draw_labels(struct canvas *canvas) {
+  for (size_t i = 0; i < canvas->lanes->count; i++) {
+    bool first_of_rank = i == 0 || rank_of(canvas, i - 1) != rank_of(canvas, i);
+    draw_label(canvas, &canvas->lanes->items[i], first_of_rank, canvas->tops[i]);
   }
 }
 
-static void draw_work(struct canvas *canvas, const struct report_lanes *lanes) {
-  for (size_t i = 0; i < lanes->count; i++) {
-    const struct report_lane *lane = &lanes->items[i];
-    report_scene_group(canvas->scene, LABELS, lane_top(canvas, lanes, i) + upper_of(canvas->timelines) * REPORT_PIXEL);
+static bool is_drawn(const struct canvas *canvas, enum report_timeline timeline) {
+  return canvas->name != NULL ? timeline == canvas->shown : timeline == SIMULATED || canvas->timelines->twice;
+}
+
+static void draw_work(struct canvas *canvas) {
+  for (size_t i = 0; i < canvas->lanes->count; i++) {
+    const struct report_lane *lane = &canvas->lanes->items[i];
+    report_scene_group(canvas->scene, LABELS, canvas->tops[i] + upper_of(canvas->timelines) * REPORT_PIXEL);
     for (int timeline = TIMELINES - 1; timeline >= 0; timeline--) {
-      bool drawn = timeline == SIMULATED || canvas->timelines->twice;
-      if (drawn && lane->busy[timeline] != LUMOS_ABSENT) {
+      if (is_drawn(canvas, (enum report_timeline)timeline) && lane->busy[timeline] != LUMOS_ABSENT) {
         draw_timeline(canvas, lane->lane, (enum report_timeline)timeline);
       }
     }
     report_scene_group_end(canvas->scene);
-    draw_doubts(canvas, lane, lane_top(canvas, lanes, i));
+    draw_doubts(canvas, lane, canvas->tops[i]);
   }
 }
 
 /* The critical path runs in the gap above a lane; on lanes that are not in this picture below all that are. */
-static void draw_routes(struct canvas *canvas, const struct report_lanes *lanes) {
+static void draw_routes(struct canvas *canvas) {
   enum { ABOVE = 35 };
   const struct report_timelines *timelines = canvas->timelines;
+  const struct report_lanes *lanes = canvas->lanes;
   size_t count = timelines->job->lanes.count + 1;
   int32_t *heights = lumos_allocate(count * sizeof heights[0]);
   for (size_t i = 0; i < count; i++) {
-    heights[i] = lane_top(canvas, lanes, lanes->count) - ABOVE;
+    heights[i] = canvas->tops[lanes->count] - ABOVE;
   }
   for (size_t i = 0; i < lanes->count; i++) {
-    heights[lanes->items[i].lane] = lane_top(canvas, lanes, i) - ABOVE;
+    heights[lanes->items[i].lane] = canvas->tops[i] - ABOVE;
   }
   report_routes_draw(&timelines->routes, &canvas->axis, heights, count - 1, canvas->scene);
   free(heights);
@@ -241,24 +284,81 @@ static void draw_routes(struct canvas *canvas, const struct report_lanes *lanes)
 
 void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
                         struct report_scene *scene) {
+  struct canvas canvas;
   report_scene_begin(scene, name, WIDTH);
-  struct canvas canvas = {.timelines = timelines, .scene = scene, .text = LUMOS_TEXT_BUFFER};
-  report_axis_read(timelines, &canvas.axis);
-  report_axis_raster(&canvas.axis, &canvas.raster);
-  int32_t bottom = lane_top(&canvas, lanes, lanes->count);
+  begin_canvas(&canvas, timelines, lanes, scene);
+  place_lanes(&canvas);
+  int32_t bottom = canvas.tops[lanes->count];
   scene->height = bottom + BOTTOM;
-  draw_labels(&canvas, lanes);
+  draw_labels(&canvas);
   report_axis_ticks(&canvas.axis, scene, bottom);
-  draw_work(&canvas, lanes);
+  draw_work(&canvas);
   report_axis_steps(&canvas.axis, scene, bottom);
-  draw_routes(&canvas, lanes);
+  draw_routes(&canvas);
   lumos_text_put(&scene->title, timelines->twice ? "Timeline of CPU threads and GPU streams, simulated above measured"
                                                  : "Timeline of CPU threads and GPU streams");
   lumos_text_put(&scene->description, "One lane for every thread and stream, colored where work runs and pale where "
                                       "none does. The table below the picture has the totals of every lane.");
-  report_raster_free(&canvas.raster);
-  lumos_vector_free(&canvas.cells);
-  lumos_text_free(&canvas.text);
+  end_canvas(&canvas);
+}
+
+/* ---- Two jobs ---- */
+
+/* "rank 0", or "A: rank 0, B: rank 3" */
+static void draw_pair_name(struct canvas pair[2], const size_t first[2], int32_t y) {
+  struct canvas *canvas = &pair[0];
+  int32_t ranks[2];
+  for (int side = 0; side < 2; side++) {
+    ranks[side] = pair[side].timelines->job->ranks.items[rank_of(&pair[side], first[side])].rank;
+  }
+  canvas->text.length = 0;
+  if (ranks[0] == ranks[1]) {
+    lumos_text_format(&canvas->text, "rank %d", (int)ranks[0]);
+  } else {
+    lumos_text_format(&canvas->text, "%s: rank %d, %s: rank %d", pair[0].name, (int)ranks[0], pair[1].name,
+                      (int)ranks[1]);
+  }
+  report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, y, &canvas->text);
+}
+
+/* Rank by rank, the lanes of A above those of B. Returns where the last one ends. */
+static int32_t place_pair(struct canvas pair[2]) {
+  enum { NAME = 170, BETWEEN = 40, PAIR_GAP = 120 };
+  int32_t y = AXIS;
+  for (size_t next[2] = {0, 0}; next[0] < pair[0].lanes->count && next[1] < pair[1].lanes->count;) {
+    y += next[0] > 0 ? PAIR_GAP : 0;
+    draw_pair_name(pair, next, y + NAME - 60);
+    y += NAME;
+    next[0] = place_rank(&pair[0], next[0], &y);
+    y += BETWEEN;
+    next[1] = place_rank(&pair[1], next[1], &y);
+  }
+  return y;
+}
+
+void report_gantt_pair_scene(const struct report_timelines *const timelines[2], enum report_timeline shown,
+                             const char *name, struct report_scene *scene) {
+  static const char *const names[2] = {"A", "B"};
+  struct canvas pair[2];
+  report_scene_begin(scene, name, WIDTH);
+  for (int side = 0; side < 2; side++) {
+    begin_canvas(&pair[side], timelines[side], &timelines[side]->open, scene);
+    pair[side].name = names[side];
+    pair[side].shown = shown;
+    pair[side].until = timelines[side]->end;
+  }
+  int32_t bottom = place_pair(pair);
+  scene->height = bottom + BOTTOM;
+  draw_labels(&pair[0]);
+  draw_labels(&pair[1]);
+  report_axis_ticks(&pair[0].axis, scene, bottom);
+  draw_work(&pair[0]);
+  draw_work(&pair[1]);
+  lumos_text_put(&scene->title, "Timelines of both jobs on one axis, rank by rank, A above B");
+  lumos_text_put(&scene->description, "One lane for every thread and stream, colored where work runs and pale where "
+                                      "none does. A lane ends where the step of its job does.");
+  end_canvas(&pair[0]);
+  end_canvas(&pair[1]);
 }
 
 static void put_lane_row(const struct report_timelines *timelines, const struct report_lane *lane,

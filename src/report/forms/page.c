@@ -16,11 +16,10 @@
 #include "report/content/pipeline.h"
 #include "report/content/waits.h"
 #include "report/diagnosis/first_screen.h"
-#include "report/draw/look.h"
 #include "report/draw/svg.h"
+#include "report/forms/page_parts.h"
 #include "report/forms/summary.h"
 #include "report/text/numbers.h"
-#include "report/text/script.h"
 #include "report/text/template.h"
 
 struct page {
@@ -32,13 +31,6 @@ static void set_table(const struct page *page, struct report_scope *scope, int n
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_table_html(&page->content->tables[number], &text);
   report_set_take(scope, name, &text);
-}
-
-static void set_scene(struct report_scope *scope, struct report_scene *scene, const char *name) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_svg_paint(scene, &text);
-  report_set_take(scope, name, &text);
-  report_scene_free(scene);
 }
 
 /* In the bar at the top. */
@@ -53,13 +45,6 @@ static struct report_scope *begin_section(const struct page *page, struct report
                                           const char *name) {
   add_contents(page, section, name);
   return report_section_item(scope, section);
-}
-
-static void add_legend(struct report_scope *scope, const char *section, enum report_paint paint, const char *text) {
-  struct report_scope *item = report_section_item(scope, section);
-  report_set_text(item, "paint", report_paint_row(paint)->css);
-  report_set_text(item, "name", report_paint_row(paint)->label);
-  report_set_text(item, "text", text);
 }
 
 static const struct report_table *metric_table(const struct page *page, enum report_metric_table number) {
@@ -112,9 +97,9 @@ static void fill_idle(const struct page *page, struct report_scope *root) {
   bool much = report_row_share(facts, report_facts_whole(facts, SIMULATED), SIMULATED, FIGURE_IDLE) >= MUCH;
   if (much && report_idle_scene(facts, false, &scene)) {
     struct report_scope *picture = report_section_item(section, "picture");
-    set_scene(picture, &scene, "idle_picture");
+    report_set_scene(picture, &scene, "idle_picture");
     if (report_idle_scene(facts, true, &scene)) {
-      set_scene(picture, &scene, "idle_narrow_picture");
+      report_set_scene(picture, &scene, "idle_narrow_picture");
     }
     fill_parts(facts, report_idle_parts, REPORT_IDLE_PARTS, SIMULATED, picture);
   }
@@ -136,20 +121,11 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   diagnosis_put_own_delay(&story, &text);
   report_set_take(section, "breakdown_reading", &text);
   report_breakdown_scene(facts, &scene);
-  set_scene(section, &scene, "breakdown_picture");
+  report_set_scene(section, &scene, "breakdown_picture");
   report_breakdown_narrow_scene(facts, &scene);
-  set_scene(section, &scene, "breakdown_narrow_picture");
+  report_set_scene(section, &scene, "breakdown_narrow_picture");
   fill_parts(facts, report_parts, REPORT_PARTS, report_facts_spoken(facts), section);
   fill_idle(page, section);
-}
-
-static void fill_legend(struct report_scope *scope, const bool shown[PAINT_COUNT]) {
-  report_section(scope, "kinds");
-  for (int paint = 1; paint < PAINT_COUNT; paint++) {
-    if (shown[paint]) {
-      add_legend(scope, "kinds", (enum report_paint)paint, "");
-    }
-  }
 }
 
 static void fill_change_pictures(const struct page *page, struct report_scope *section) {
@@ -159,7 +135,7 @@ static void fill_change_pictures(const struct page *page, struct report_scope *s
   struct report_scene scene;
   for (int narrow = 0; narrow < 2; narrow++) {
     if (report_change_scene(table, facts->step_range, narrow, &scene)) {
-      set_scene(section, &scene, narrow ? "change_narrow_picture" : "change_picture");
+      report_set_scene(section, &scene, narrow ? "change_narrow_picture" : "change_picture");
     }
   }
   report_put_change_reading(facts, &text);
@@ -183,9 +159,9 @@ static void fill_pipelines(const struct page *page, struct report_scope *section
   report_set_take(item, "pipelines_reading", &text);
   report_pipeline_paints(&content->recorded, shown);
   report_pipeline_paints(&content->passes, shown);
-  fill_legend(item, shown);
+  report_fill_legend(item, shown);
   report_pipelines_scene(&content->recorded, &content->passes, &scene);
-  set_scene(item, &scene, "pipelines_picture");
+  report_set_scene(item, &scene, "pipelines_picture");
 }
 
 static void fill_change(const struct page *page, struct report_scope *root) {
@@ -439,7 +415,7 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   report_section(root, "kinds");
   for (int kind = 1; kind < LUMOS_TASK_KINDS; kind++) {
     if (shown[kind]) {
-      add_legend(root, "kinds", report_paint_of_kind((uint8_t)kind), "");
+      report_add_legend(root, "kinds", report_paint_of_kind((uint8_t)kind), "");
     }
   }
 }
@@ -459,8 +435,8 @@ static void fill_busy(const struct page *page, struct report_scope *root) {
   report_put_busy_reading(busy, &text);
   report_set_take(section, "busy_reading", &text);
   report_busy_paints(busy, shown);
-  fill_legend(section, shown);
-  set_scene(section, &scene, "busy_picture");
+  report_fill_legend(section, shown);
+  report_set_scene(section, &scene, "busy_picture");
 }
 
 /* The switch for the marks, and what they mean; nothing where there are none. */
@@ -479,7 +455,7 @@ static void fill_marks(const struct page *page, struct report_scope *root) {
   report_section(section, "kinds");
   for (int paint = 0; paint < PAINT_COUNT; paint++) {
     if (shown[paint]) {
-      add_legend(section, "kinds", (enum report_paint)paint, "");
+      report_add_legend(section, "kinds", (enum report_paint)paint, "");
     }
   }
 }
@@ -495,9 +471,9 @@ static void fill_pipeline(const struct page *page, struct report_scope *section)
   report_put_pipeline_reading(passes, &text);
   report_set_take(section, "pipeline_reading", &text);
   report_pipeline_paints(passes, shown);
-  fill_legend(section, shown);
+  report_fill_legend(section, shown);
   if (report_pipeline_scene(passes, &page->content->facts, &scene)) {
-    set_scene(section, &scene, "pipeline_picture");
+    report_set_scene(section, &scene, "pipeline_picture");
   }
 }
 
@@ -516,8 +492,8 @@ static void fill_layers(const struct page *page, struct report_scope *root) {
   report_put_layers_reading(layers, &text);
   report_set_take(section, "layers_reading", &text);
   report_layers_paints(layers, shown);
-  fill_legend(section, shown);
-  set_scene(section, &scene, "layers_picture");
+  report_fill_legend(section, shown);
+  report_set_scene(section, &scene, "layers_picture");
 }
 
 static void fill_dependency_picture(const struct report_dependencies *dependencies, struct report_scope *section,
@@ -525,8 +501,8 @@ static void fill_dependency_picture(const struct report_dependencies *dependenci
   struct report_scope *picture = report_section_item(section, "picture");
   bool shown[PAINT_COUNT] = {false};
   report_dependencies_paints(dependencies, shown);
-  fill_legend(picture, shown);
-  set_scene(picture, scene, "dependencies_picture");
+  report_fill_legend(picture, shown);
+  report_set_scene(picture, scene, "dependencies_picture");
 }
 
 static void fill_dependencies(const struct page *page, struct report_scope *root) {
@@ -562,9 +538,9 @@ static void fill_path_picture(const struct page *page, struct report_scope *sect
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *picture = report_section_item(section, "picture");
-  set_scene(picture, &scene, "path_picture");
+  report_set_scene(picture, &scene, "path_picture");
   if (report_path_scene(&path, true, &scene)) {
-    set_scene(picture, &scene, "path_narrow_picture");
+    report_set_scene(picture, &scene, "path_narrow_picture");
   }
   report_put_path_reading(&path, &text);
   report_set_take(picture, "path_reading", &text);
@@ -722,39 +698,6 @@ static bool leads_to(const void *context, const char *key) {
   return found;
 }
 
-/* What a page is made of: two files and the joined script. */
-struct page_files {
-  struct report_source page;
-  struct report_source style;
-  struct lumos_text script;
-};
-
-static bool load_files(const char *folder, struct page_files *files, struct lumos_error *error) {
-  *files = (struct page_files){.script = LUMOS_TEXT_BUFFER};
-  return report_template_load(folder, "report.html", &files->page, error) &&
-         report_template_load(folder, "style.css", &files->style, error) &&
-         report_script_load(folder, &files->script, error);
-}
-
-static void release_files(struct page_files *files) {
-  report_template_release(&files->page);
-  report_template_release(&files->style);
-  lumos_text_free(&files->script);
-}
-
-static void fill_files(const struct page_files *files, struct report_scope *root) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_palette_css(&text);
-  lumos_text_put(&text, ":root{--sans:" REPORT_SANS "}\n");
-  report_look_css(&text, "var(--sans)");
-  report_set_take(root, "palette", &text);
-  report_set(root, "style", files->style.bytes, files->style.length);
-  report_set(root, "script", files->script.bytes, files->script.length);
-  report_put_script_digest(&text, files->script.bytes, files->script.length);
-  report_set_take(root, "script_digest", &text);
-  report_set_text(root, "version", LUMOS_VERSION);
-}
-
 /* In the order of the page. */
 static void fill_sections(const struct page *page, struct report_scope *root) {
   enum { OPEN_WARNINGS = 4 };
@@ -779,12 +722,12 @@ static void fill_sections(const struct page *page, struct report_scope *root) {
   report_fill_definitions(root, leads_to, page);
 }
 
-static void fill_model(const struct page *page, const struct page_files *files) {
+static void fill_model(const struct page *page, const struct report_page_files *files) {
   struct report_scope *root = report_model_root(page->model);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_subject(page->content, &text);
   report_set_take(root, "subject", &text);
-  fill_files(files, root);
+  report_page_files_fill(files, root);
   report_fill_first_screen(page->content, root);
   fill_sections(page, root);
   report_summary(page->content, &text);
@@ -792,17 +735,16 @@ static void fill_model(const struct page *page, const struct page_files *files) 
 }
 
 bool report_page_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
-  struct page_files files;
-  bool done = load_files(content->options->template_folder, &files, error);
+  struct report_page_files files;
+  bool done = report_page_files_load(content->options->template_folder, "report.html", &files, error);
   if (done) {
     struct page page = {content, report_model_new()};
     fill_long_parts(&page);
     report_dependencies_settle(&content->dependencies);
     fill_model(&page, &files);
-    done = report_template_render("report.html", files.page.bytes, files.page.length, page.model, lumos_text_html, out,
-                                  error);
+    done = report_page_files_render(&files, page.model, out, error);
     report_model_free(page.model);
   }
-  release_files(&files);
+  report_page_files_release(&files);
   return done;
 }

@@ -1,6 +1,5 @@
-/* Drawing what a change does: the step before, a bar for each part that grows or shrinks from where the one above it
- * ended, and the step after. */
-#include "report/content/change.h"
+/* Drawing a waterfall. */
+#include "report/content/waterfall.h"
 
 #include "report/draw/look.h"
 #include "report/draw/ticks.h"
@@ -25,17 +24,15 @@ struct shape {
 static const struct shape shapes[] = {{11800, 2100, 1300, false}, {3500, 0, 850, true}};
 
 struct canvas {
-  const struct report_table *table;
+  const struct report_waterfall *fall;
   const struct shape *shape;
   struct report_scene *scene;
   struct lumos_text text;
-  struct report_range range;
   int64_t from, until; /* of the axis */
   int32_t y;
 };
 
-/* Columns of the table. */
-enum { PART, BEFORE, AFTER, DIFFERENCE };
+static int64_t difference_of(const struct report_waterfall_row *row) { return row->after - row->before; }
 
 static int32_t place_of(const struct canvas *canvas, int64_t time) {
   int32_t room = canvas->shape->width - canvas->shape->labels - canvas->shape->figures;
@@ -46,15 +43,16 @@ static int32_t place_of(const struct canvas *canvas, int64_t time) {
 
 /* The axis holds every end of a bar, and begins at zero unless the change is small beside the step. */
 static void find_axis(struct canvas *canvas) {
-  int64_t level = canvas->table->whole, low = level, high = level;
-  for (size_t row = 0; row < report_table_rows(canvas->table); row++) {
-    level = report_sum(level, report_table_value(canvas->table, row, DIFFERENCE));
+  int64_t level = canvas->fall->whole, low = level, high = level;
+  struct report_range range = canvas->fall->range;
+  for (size_t i = 0; i < canvas->fall->rows.count; i++) {
+    level = report_sum(level, difference_of(&canvas->fall->rows.items[i]));
     low = level < low ? level : low;
     high = level > high ? level : high;
   }
-  if (report_range_known(canvas->range)) {
-    low = canvas->range.low < low ? canvas->range.low : low;
-    high = canvas->range.high > high ? canvas->range.high : high;
+  if (report_range_known(range)) {
+    low = range.low < low ? range.low : low;
+    high = range.high > high ? range.high : high;
   }
   int64_t moved = high - low;
   bool small = moved > 0 && low / 4 > moved; /* bars would be shorter than a fifth of the axis */
@@ -71,8 +69,9 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
     report_scene_line(canvas->scene, PAINT_RULE, x, AXIS - 60, 0, bottom - AXIS + 60, STROKE_SOLID);
     canvas->text.length = 0;
     report_put_tick(&canvas->text, tick, distance);
-    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, tick == canvas->from ? ANCHOR_START : ANCHOR_MIDDLE, x,
-                      AXIS - 100, &canvas->text);
+    report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED,
+                      tick == canvas->from && canvas->shape->stacked ? ANCHOR_START : ANCHOR_MIDDLE, x, AXIS - 100,
+                      &canvas->text);
   }
 }
 
@@ -124,26 +123,24 @@ static void draw_whole(struct canvas *canvas, const char *name, int64_t time, co
   draw_figure(canvas, STYLE_STRONG, reach);
 }
 
-static void tell_part(struct canvas *canvas, size_t row, const char *label) {
+static void tell_part(struct canvas *canvas, const struct report_waterfall_row *row) {
   canvas->text.length = 0;
-  lumos_text_format(&canvas->text, "%s: ", label);
-  report_put_time(&canvas->text, report_table_value(canvas->table, row, BEFORE));
-  lumos_text_put(&canvas->text, " before, ");
-  report_put_time(&canvas->text, report_table_value(canvas->table, row, AFTER));
-  lumos_text_put(&canvas->text, " after");
+  lumos_text_format(&canvas->text, "%s: ", row->label);
+  report_put_time(&canvas->text, row->before);
+  lumos_text_format(&canvas->text, " %s, ", canvas->fall->before_words);
+  report_put_time(&canvas->text, row->after);
+  lumos_text_format(&canvas->text, " %s", canvas->fall->after_words);
   report_scene_tooltip(canvas->scene, &canvas->text);
 }
 
-static void draw_part(struct canvas *canvas, size_t row, int64_t level) {
+static void draw_part(struct canvas *canvas, const struct report_waterfall_row *row, int64_t level) {
   enum { LEAST = 10 };
-  int64_t difference = report_table_value(canvas->table, row, DIFFERENCE);
-  enum report_paint paint = (enum report_paint)report_table_value(canvas->table, row, PART);
+  int64_t difference = difference_of(row);
   int32_t from = place_of(canvas, level), until = place_of(canvas, report_sum(level, difference));
   int32_t left = from < until ? from : until, width = abs(until - from);
-  const char *label = report_paint_row(paint)->label;
-  draw_name(canvas, STYLE_PLAIN, label);
-  report_scene_box(canvas->scene, paint, left, canvas->y, width > LEAST ? width : LEAST, BAR);
-  tell_part(canvas, row, label);
+  draw_name(canvas, STYLE_PLAIN, row->label);
+  report_scene_box(canvas->scene, row->paint, left, canvas->y, width > LEAST ? width : LEAST, BAR);
+  tell_part(canvas, row);
   canvas->text.length = 0;
   lumos_text_put(&canvas->text, difference > 0 ? "+" : "");
   report_put_time(&canvas->text, difference);
@@ -151,49 +148,45 @@ static void draw_part(struct canvas *canvas, size_t row, int64_t level) {
 }
 
 static void draw_rows(struct canvas *canvas) {
-  int64_t level = canvas->table->whole;
-  draw_whole(canvas, "before", level, NULL);
+  const struct report_waterfall *fall = canvas->fall;
+  int64_t level = fall->whole;
+  draw_whole(canvas, fall->before, level, NULL);
   draw_step(canvas, level);
   next_row(canvas);
-  for (size_t row = 0; row < report_table_rows(canvas->table); row++) {
-    if (report_table_value(canvas->table, row, DIFFERENCE) != 0) {
+  for (size_t i = 0; i < fall->rows.count; i++) {
+    const struct report_waterfall_row *row = &fall->rows.items[i];
+    if (difference_of(row) != 0) {
       draw_part(canvas, row, level);
-      level = report_sum(level, report_table_value(canvas->table, row, DIFFERENCE));
+      level = report_sum(level, difference_of(row));
       draw_step(canvas, level);
       next_row(canvas);
     }
   }
-  draw_whole(canvas, "after", level, &canvas->range);
+  draw_whole(canvas, fall->after, level, &fall->range);
 }
 
-bool report_change_scene(const struct report_table *table, struct report_range range, bool narrow,
-                         struct report_scene *scene) {
-  if (report_table_rows(table) == 0) {
-    return false;
-  }
-  struct canvas canvas = {.table = table, .shape = &shapes[narrow], .scene = scene, .text = LUMOS_TEXT_BUFFER};
+void report_waterfall_scene(const struct report_waterfall *fall, bool narrow, struct report_scene *scene) {
+  struct canvas canvas = {.fall = fall, .shape = &shapes[narrow], .scene = scene, .text = LUMOS_TEXT_BUFFER};
   int32_t rows = 2;
-  for (size_t row = 0; row < report_table_rows(table); row++) {
-    rows += report_table_value(table, row, DIFFERENCE) != 0;
+  for (size_t i = 0; i < fall->rows.count; i++) {
+    rows += difference_of(&fall->rows.items[i]) != 0;
   }
-  canvas.range = range;
   find_axis(&canvas);
-  report_scene_begin(scene, narrow ? "changenarrow" : "change", canvas.shape->width);
+  report_scene_begin(scene, fall->names[narrow], canvas.shape->width);
   int32_t head = canvas.shape->stacked ? HEAD : 0;
   scene->height = AXIS + rows * (BAR + GAP + head);
   draw_ticks(&canvas, scene->height - GAP / 2);
   canvas.y = AXIS + head;
   draw_rows(&canvas);
-  lumos_text_put(&scene->title, "What changes");
-  lumos_text_put(
-      &scene->description,
-      "Bars from top to bottom: the step before, how much longer or shorter each part of it becomes, and the "
-      "step after. The table below the picture holds the same numbers.");
+  lumos_text_put(&scene->title, fall->title);
+  lumos_text_format(&scene->description,
+                    "Bars from top to bottom: the step %s, how much longer or shorter each part of it becomes, and the "
+                    "step %s. The table below the picture holds the same numbers.",
+                    fall->before_words, fall->after_words);
   if (canvas.from > 0) {
     lumos_text_put(&scene->description, " The axis begins at ");
     report_put_time(&scene->description, canvas.from);
     lumos_text_char(&scene->description, '.');
   }
   lumos_text_free(&canvas.text);
-  return true;
 }
