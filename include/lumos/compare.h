@@ -44,12 +44,14 @@ const char *lumos_match_name(enum lumos_match match);
 
 /* Strings are ids of lumos_comparison.strings. Pairs are of A, then B. */
 struct lumos_compared_job {
-  uint32_t steps_recorded, steps;  /* complete ones, and those that are compared */
-  int64_t ranks;                   /* that the steps are means over */
-  lumos_string_id device;          /* name of the GPU; LUMOS_NO_STRING: unknown, or several */
-  int64_t step, shortest, longest; /* the mean step and its extremes */
-  int64_t gpu_time;                /* of all kernels and copies of a step, summed over streams */
-  int64_t matched[LUMOS_MATCHES];  /* of it, by how it is matched; what is left only this job does */
+  uint32_t steps_recorded, steps;     /* complete ones, and those that are compared */
+  int64_t ranks;                      /* that the steps are means over */
+  lumos_string_id device;             /* name of the GPU; LUMOS_NO_STRING: unknown, or several */
+  int64_t step, shortest, longest;    /* the mean step and its extremes */
+  int64_t gpu_time;                   /* of all kernels and copies of a step, summed over streams */
+  int64_t matched[LUMOS_MATCHES];     /* of it, by how it is matched; what is left only this job does */
+  int32_t typical;                    /* the compared step whose length is nearest to the mean: its number, */
+  int64_t typical_start, typical_end; /* and its ends in job time */
 };
 
 /* What one job does of a row. */
@@ -66,6 +68,7 @@ struct lumos_compared_row {
   uint8_t phase, kind; /* 0: none, as of calls */
   struct lumos_compared_work work[2];
   int64_t noise;      /* times differ from this difference on; LUMOS_ABSENT: not known, or not asked */
+  bool sized;         /* of LUMOS_MATCH_SHAPES: each job has just the shapes of its work, counterparts of each other */
   bool time_differs;  /* by more than that */
   bool count_differs; /* by more than their steps vary; where there is one step of each, at all */
 };
@@ -73,10 +76,24 @@ struct lumos_compared_row {
 /* A part of both steps. */
 struct lumos_compared_part {
   lumos_string_id label;
+  int32_t
+      key; /* of classes: as they stand in struct lumos_partition, from 0; of kinds: enum lumos_task_kind, 0 is idle;
+                  of layers and ranks: their number. LUMOS_ABSENT_INT: no single one */
   int64_t time[2];
 };
 LUMOS_VECTOR_TYPE(lumos_compared_parts, struct lumos_compared_part);
 LUMOS_VECTOR_TYPE(lumos_compared_rows, struct lumos_compared_row);
+
+/* A rank that alone makes the difference: its own time (all but waiting for others) changes by most of what the step
+ * does, and that of no other rank by half as much. */
+struct lumos_compared_rank {
+  int32_t rank;        /* its number; LUMOS_ABSENT_INT: there is none */
+  int64_t others;      /* how many more ranks there are, */
+  bool others_wait;    /* which wait longer (or, where the step became shorter, less long) for it */
+  int64_t own;         /* how much longer it takes itself in B than in A */
+  uint8_t kind;        /* of its own work, or 0, idle: what changed most the same way, */
+  int64_t kind_change; /* by how much; 0: nothing did */
+};
 
 struct lumos_comparison {
   struct lumos_strings *strings;
@@ -89,8 +106,9 @@ struct lumos_comparison {
   struct lumos_compared_parts kinds;   /* of kernels, and idle */
   struct lumos_compared_parts layers;  /* and other parts of the model, and idle */
   struct lumos_compared_parts ranks;   /* what each does but wait, as its share of a mean over ranks, and waiting */
-  struct lumos_compared_rows rows;     /* of kernels and copies: what accounts for most of the difference first */
-  struct lumos_compared_rows calls;    /* of calls into the runtime by name: the largest change of their number first */
+  struct lumos_compared_rank carrier;
+  struct lumos_compared_rows rows;  /* of kernels and copies: what accounts for most of the difference first */
+  struct lumos_compared_rows calls; /* of calls into the runtime by name: the largest change of their number first */
 };
 
 /* Which steps are compared. */
@@ -108,11 +126,20 @@ struct lumos_comparison *lumos_compare(struct lumos_job *a, struct lumos_job *b,
                                        struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_comparison_free(struct lumos_comparison *comparison); /* NULL is allowed */
 
-enum lumos_compare_format { LUMOS_COMPARE_TEXT, LUMOS_COMPARE_MARKDOWN, LUMOS_COMPARE_JSON };
+enum lumos_compare_format { LUMOS_COMPARE_TEXT, LUMOS_COMPARE_MARKDOWN, LUMOS_COMPARE_JSON, LUMOS_COMPARE_HTML };
 struct lumos_text;
-/* Write it: the verdict first. `full`: every row; else the first of each kind. */
+/* Write it in any form but LUMOS_COMPARE_HTML: the verdict first. `full`: every row; else the first of each kind. */
 void lumos_comparison_write(const struct lumos_comparison *comparison, enum lumos_compare_format format, bool full,
                             struct lumos_text *out);
+struct lumos_compare_page {
+  const char *title;           /* NULL: the verdict is the title */
+  const char *template_folder; /* NULL: the templates compiled in */
+};
+/* Write it as one page that needs nothing else, with the diagnosis of both jobs and a step of each on one axis of time.
+ * The jobs are those that were compared; they are simulated where they are not yet. */
+bool lumos_comparison_page(const struct lumos_comparison *comparison, struct lumos_job *a, struct lumos_job *b,
+                           const struct lumos_compare_page *options, struct lumos_text *out,
+                           struct lumos_error *error) LUMOS_MUST_CHECK;
 /* The first sentence alone, without a line end. */
 void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out);
 

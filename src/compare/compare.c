@@ -1,4 +1,5 @@
 /* See compare.h. */
+#include "compare/carrier.h"
 #include "compare/rows.h"
 #include "compare/waterfall.h"
 
@@ -28,6 +29,20 @@ static lumos_string_id device_of(const struct compare_side *side, struct lumos_s
   return found == LUMOS_NO_STRING ? found : lumos_intern_text(strings, lumos_string(side->job->strings, found));
 }
 
+static void find_typical(const struct compare_side *side, struct lumos_compared_job *job) {
+  int64_t nearest = INT64_MAX;
+  for (size_t k = 0; k < side->windows.count; k++) {
+    const struct lumos_step *window = &side->windows.items[k];
+    int64_t off = llabs(window->end - window->start - job->step);
+    if (off < nearest) {
+      nearest = off;
+      job->typical = window->step;
+      job->typical_start = window->start;
+      job->typical_end = window->end;
+    }
+  }
+}
+
 static struct lumos_compared_job describe_job(const struct compare_side *side, const struct compare_items *items,
                                               const uint8_t *match, struct lumos_strings *strings) {
   struct lumos_compared_job job = {.steps_recorded = (uint32_t)side->timeline.job.count,
@@ -43,6 +58,7 @@ static struct lumos_compared_job describe_job(const struct compare_side *side, c
     job.longest = length > job.longest ? length : job.longest;
   }
   job.step = (int64_t)(sum / (int64_t)side->windows.count);
+  find_typical(side, &job);
   for (size_t i = 0; i < items->items.count; i++) {
     gpu_time += items->items.items[i].time;
     matched[match[i]] += items->items.items[i].time;
@@ -196,6 +212,7 @@ static void compare_sides(struct lumos_comparison *comparison, const struct comp
   compare_rows_test(&call_table, more / LEAST, LUMOS_COMPARE_LEVEL / 2 / questions, grains);
   comparison->step_differs = comparison->step_differs || rows_show_it(comparison);
   compare_waterfalls(comparison, sides, gpu);
+  compare_find_carrier(comparison, sides);
   drop_idle(&comparison->rows);
   lumos_vector_sort_by(&comparison->rows, by_step, comparison->strings);
   lumos_vector_sort_by(&comparison->calls, by_count, comparison->strings);

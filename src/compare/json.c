@@ -100,7 +100,19 @@ static void put_rows(const struct lumos_comparison *comparison, const char *name
   lumos_text_put(out, "]");
 }
 
-void compare_put_json(const struct lumos_comparison *comparison, struct lumos_text *out) {
+static void put_carrier(const struct lumos_comparison *comparison, struct lumos_text *out) {
+  const struct lumos_compared_rank *carrier = &comparison->carrier;
+  if (carrier->rank == LUMOS_ABSENT_INT) {
+    lumos_text_put(out, "\"carrier\":null,\n");
+    return;
+  }
+  lumos_text_format(out, "\"carrier\":{\"rank\":%d,\"own\":%" PRId64 ",\"others_wait\":%s,\"kind\":\"%s\",",
+                    (int)carrier->rank, carrier->own, truth(carrier->others_wait),
+                    carrier->kind == 0 ? "idle" : lumos_task_kind_name((enum lumos_task_kind)carrier->kind));
+  lumos_text_format(out, "\"kind_change\":%" PRId64 "},\n", carrier->kind_change);
+}
+
+void compare_begin_json(const struct lumos_comparison *comparison, struct lumos_text *out) {
   struct lumos_text verdict = LUMOS_TEXT_BUFFER;
   lumos_comparison_verdict(comparison, &verdict);
   lumos_text_format(out, "{\"format\":%d,\n\"verdict\":", JSON_FORMAT);
@@ -116,8 +128,13 @@ void compare_put_json(const struct lumos_comparison *comparison, struct lumos_te
   put_parts(comparison, "kinds", &comparison->kinds, out);
   put_parts(comparison, "layers", &comparison->layers, out);
   put_parts(comparison, "ranks", &comparison->ranks, out);
+  put_carrier(comparison, out);
   put_rows(comparison, "rows", &comparison->rows, out);
   lumos_text_put(out, ",\n");
   put_rows(comparison, "calls", &comparison->calls, out);
+}
+
+void compare_put_json(const struct lumos_comparison *comparison, struct lumos_text *out) {
+  compare_begin_json(comparison, out);
   lumos_text_put(out, "}\n");
 }

@@ -6,5 +6,7 @@
 #include <lumos/compare.h>
 
 void compare_put_json(const struct lumos_comparison *comparison, struct lumos_text *out);
+/* The same without its end, so that members can follow. */
+void compare_begin_json(const struct lumos_comparison *comparison, struct lumos_text *out);
 
 #endif

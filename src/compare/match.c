@@ -91,9 +91,67 @@ static void match_level(struct compare_matching *matching, const struct compare_
   compare_keys_free(&keys);
 }
 
+/* ---- Other shapes ---- */
+
+/* An op in one place: how many distinct shapes each job has there that the other has not. */
+struct op_sizes {
+  uint32_t count[2];
+};
+LUMOS_VECTOR_TYPE(op_sizes_list, struct op_sizes);
+
+/* Of one job: the op of every such item, and the number of its shapes among those of its op, in the order in which they
+ * first run. */
+static void count_sizes(const struct compare_matching *matching, const struct compare_items *items, int side,
+                        struct compare_keys *keys, struct op_sizes_list *ops, uint32_t *op, uint32_t *number) {
+  struct lumos_numbering shapes = {0}; /* of an op */
+  LUMOS_VECTOR(uint32_t) within = {0}; /* by those: the number within the op */
+  for (size_t i = 0; i < items->items.count; i++) {
+    if (matching->match[side][i] == LUMOS_MATCH_SHAPES) {
+      op[i] = key_at(keys, &items->items.items[i], counted[LUMOS_MATCH_SHAPES]);
+      if (op[i] == ops->count) {
+        lumos_vector_push(ops, ((struct op_sizes){{0, 0}}));
+      }
+      uint32_t found = lumos_number_of(&shapes, lumos_key_pair(op[i], items->items.items[i].parts[COMPARE_SHAPES]));
+      if (found == within.count) {
+        lumos_vector_push(&within, ops->items[op[i]].count[side]++);
+      }
+      number[i] = within.items[found];
+    }
+  }
+  lumos_numbering_free(&shapes);
+  lumos_vector_free(&within);
+}
+
+/* Where both jobs have as many other shapes of an op in a place, they are the same calls of the program in the same order,
+ * so that each has its counterpart; else all of them have number 0. */
+static void number_sizes(const struct compare_matching *matching, const struct compare_items items[2],
+                         uint32_t *numbers[2]) {
+  struct compare_keys keys = {0};
+  struct op_sizes_list ops = {0};
+  uint32_t *op[2];
+  for (int side = 0; side < 2; side++) {
+    op[side] = lumos_allocate((items[side].items.count + 1) * sizeof *op[side]);
+    numbers[side] = lumos_allocate_zeroed(items[side].items.count + 1, sizeof *numbers[side]);
+    count_sizes(matching, &items[side], side, &keys, &ops, op[side], numbers[side]);
+  }
+  for (int side = 0; side < 2; side++) {
+    for (size_t i = 0; i < items[side].items.count; i++) {
+      bool sized = matching->match[side][i] == LUMOS_MATCH_SHAPES;
+      if (sized && ops.items[op[side][i]].count[0] != ops.items[op[side][i]].count[1]) {
+        numbers[side][i] = 0;
+      }
+    }
+    free(op[side]);
+  }
+  lumos_vector_free(&ops);
+  compare_keys_free(&keys);
+}
+
 /* Rows: what is matched at one level, or not at all, by what counts there but places and modules. */
 static void make_rows(struct compare_matching *matching, const struct compare_items items[2]) {
   struct compare_keys keys = {0};
+  uint32_t *sizes[2];
+  number_sizes(matching, items, sizes);
   for (int side = 0; side < 2; side++) {
     for (size_t i = 0; i < items[side].items.count; i++) {
       uint8_t level = matching->match[side][i];
@@ -104,9 +162,14 @@ static void make_rows(struct compare_matching *matching, const struct compare_it
       /* Modules take no part, so their place is free; what is not matched is a row of its own for either job. */
       item.parts[COMPARE_MODULE] = level == LUMOS_MATCH_NONE ? level + (uint32_t)side : level;
       parts[COMPARE_MODULE] = 1;
+      if (level == LUMOS_MATCH_SHAPES) { /* so is that of the shapes */
+        item.parts[COMPARE_SHAPES] = sizes[side][i];
+        parts[COMPARE_SHAPES] = 1;
+      }
       matching->row[side][i] = key_at(&keys, &item, parts);
       matching->rows = matching->row[side][i] + 1U > matching->rows ? matching->row[side][i] + 1U : matching->rows;
     }
+    free(sizes[side]);
   }
   compare_keys_free(&keys);
 }

@@ -12,7 +12,9 @@ enum { THOUSAND = 1000 };
 struct sums {
   __int128 time, owned, longest; /* longest: of one item */
   __int128 count;
-  uint32_t item; /* the longest one; LUMOS_NONE: there is none */
+  uint32_t item;          /* the longest one; LUMOS_NONE: there is none */
+  lumos_string_id shapes; /* of the last one */
+  bool several;           /* others have other shapes */
   int32_t first_layer, last_layer;
 };
 
@@ -25,6 +27,8 @@ static struct sums *sum_rows(const struct compare_matching *matching, const stru
   for (uint32_t i = 0; i < items->items.count; i++) {
     struct sums *sum = &sums[matching->row[side][i]];
     const struct compare_item *item = &items->items.items[i];
+    sum->several |= sum->item != LUMOS_NONE && item->parts[COMPARE_SHAPES] != sum->shapes;
+    sum->shapes = item->parts[COMPARE_SHAPES];
     if (item->time > sum->longest) {
       sum->longest = item->time;
       sum->item = i;
@@ -122,6 +126,7 @@ void compare_rows_fill(struct compare_table *table, struct lumos_compared_rows *
         to->match = (enum lumos_match)matching->match[side][sums[row].item];
         to->kind = (uint8_t)parts[COMPARE_KIND];
         to->phase = (uint8_t)parts[COMPARE_PHASE];
+        to->sized = (side == 0 || to->sized) && to->match == LUMOS_MATCH_SHAPES && !sums[row].several;
       }
     }
     table->spreads[side] = find_spreads(matching, &sides[side], &items[side], side, sums);

@@ -6,6 +6,7 @@
 #include "compare/verdict.h"
 
 #include "compare/words.h"
+#include "program/shapes.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -66,13 +67,92 @@ void compare_put_work(struct lumos_text *out, const struct lumos_comparison *com
   }
 }
 
-/* What else changed in a matched row: nothing, or "other shapes; 4 to 8 a step". */
-static void put_change(struct lumos_text *out, const struct lumos_compared_row *row) {
-  const char *how = row->match == LUMOS_MATCH_KERNEL   ? "another kernel"
-                    : row->match == LUMOS_MATCH_SHAPES ? "other shapes"
-                                                       : "";
-  lumos_text_put(out, *how != '\0' && out->length > 0 ? "; " : "");
-  lumos_text_put(out, how);
+/* ---- Sizes ---- */
+
+static int64_t elements_of(const struct program_dimensions *dimensions) {
+  int64_t elements = dimensions->count > 0;
+  for (int i = 0; i < dimensions->count; i++) {
+    elements = report_product(elements, dimensions->of[i]);
+  }
+  return elements;
+}
+
+static bool same_dimensions(const struct program_dimensions *a, const struct program_dimensions *b) {
+  bool same = a->count == b->count;
+  for (int i = 0; same && i < a->count; i++) {
+    same = a->of[i] == b->of[i];
+  }
+  return same;
+}
+
+/* "8192x2048" */
+static void put_dimensions(struct lumos_text *out, const struct program_dimensions *dimensions) {
+  for (int i = 0; i < dimensions->count; i++) {
+    lumos_text_put(out, i == 0 ? "" : "x");
+    lumos_text_integer(out, dimensions->of[i]);
+  }
+}
+
+bool compare_put_sizes(struct lumos_text *out, const struct lumos_comparison *comparison,
+                       const struct lumos_compared_row *row) {
+  struct program_dimensions inputs[2][SHAPE_INPUTS];
+  int found = -1;
+  int64_t most = 0;
+  for (int side = 0; row->sized && side < 2; side++) {
+    program_shape_read(lumos_string(comparison->strings, row->work[side].shapes), inputs[side]);
+  }
+  for (int i = 0; row->sized && i < SHAPE_INPUTS; i++) {
+    const struct program_dimensions *a = &inputs[0][i], *b = &inputs[1][i];
+    int64_t elements = elements_of(a) > elements_of(b) ? elements_of(a) : elements_of(b);
+    if (a->count > 0 && b->count > 0 && !same_dimensions(a, b) && elements > most) {
+      most = elements;
+      found = i;
+    }
+  }
+  if (found >= 0) {
+    put_dimensions(out, &inputs[0][found]);
+    lumos_text_put(out, " became ");
+    put_dimensions(out, &inputs[1][found]);
+  }
+  return found >= 0;
+}
+
+/* Of a row whose shapes have no single counterpart: what became of others of its op, where that is known. */
+static const struct lumos_compared_row *find_sized(const struct lumos_comparison *comparison,
+                                                   const struct lumos_compared_row *row) {
+  for (size_t i = 0; i < comparison->rows.count; i++) {
+    const struct lumos_compared_row *other = &comparison->rows.items[i];
+    if (other->sized && other->work[0].op == row->work[0].op && row->work[0].op != LUMOS_NO_STRING) {
+      return other;
+    }
+  }
+  return NULL;
+}
+
+/* "8192x2048 became 8192x4096", "other shapes, as 8192x2048 became 8192x4096", "another kernel" */
+static void put_other(struct lumos_text *out, const struct lumos_comparison *comparison,
+                      const struct lumos_compared_row *row) {
+  struct lumos_text sizes = LUMOS_TEXT_BUFFER;
+  if (row->match == LUMOS_MATCH_KERNEL) {
+    lumos_text_put(out, "another kernel");
+  } else if (!compare_put_sizes(out, comparison, row)) {
+    const struct lumos_compared_row *sized = find_sized(comparison, row);
+    lumos_text_put(out, "other shapes");
+    if (sized != NULL && compare_put_sizes(&sizes, comparison, sized)) {
+      lumos_text_put(out, ", as ");
+      lumos_text_add(out, sizes.bytes, sizes.length);
+    }
+  }
+  lumos_text_free(&sizes);
+}
+
+/* What else changed in a matched row: nothing, or "8192x2048 became 8192x4096; 4 to 8 a step". */
+static void put_change(struct lumos_text *out, const struct lumos_comparison *comparison,
+                       const struct lumos_compared_row *row) {
+  if (row->match == LUMOS_MATCH_KERNEL || row->match == LUMOS_MATCH_SHAPES) {
+    lumos_text_put(out, out->length > 0 ? "; " : "");
+    put_other(out, comparison, row);
+  }
   if (row->match != LUMOS_MATCH_NONE && row->count_differs) {
     lumos_text_put(out, out->length > 0 ? "; " : "");
     compare_put_count(out, row->work[0].count);
@@ -92,7 +172,7 @@ static void put_row(struct lumos_text *out, const struct lumos_comparison *compa
   } else {
     lumos_text_put(&place, compare_phase_words(row->phase));
   }
-  put_change(&place, row);
+  put_change(&place, comparison, row);
   if (place.length > 0) {
     lumos_text_put(out, " (");
     lumos_text_add(out, place.bytes, place.length);
@@ -179,6 +259,25 @@ static void put_calls_beside_idle(struct lumos_text *out, const struct lumos_com
   }
 }
 
+/* Of a kind of work, or of idle time: what it is most of all. */
+static void put_most(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference,
+                     const char *kind) {
+  const struct lumos_compared_row *row = find_row(comparison, difference, kind);
+  if (row != NULL && is_of_kind(row)) {
+    struct lumos_text place = LUMOS_TEXT_BUFFER;
+    compare_put_place(&place, row);
+    put_change(&place, comparison, row);
+    lumos_text_put(out, place.length > 0 ? ", most of all in the " : "");
+    lumos_text_add(out, place.bytes, place.length);
+    lumos_text_free(&place);
+  } else if (row != NULL) {
+    lumos_text_put(out, ", most of all ");
+    put_row(out, comparison, row, true);
+  } else {
+    put_calls_beside_idle(out, comparison, difference);
+  }
+}
+
 static void put_kind(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference) {
   const struct lumos_compared_part *found = NULL;
   int64_t most = 0;
@@ -194,7 +293,6 @@ static void put_kind(struct lumos_text *out, const struct lumos_comparison *comp
     return;
   }
   const char *kind = lumos_string(comparison->strings, found->label);
-  const struct lumos_compared_row *row = find_row(comparison, difference, kind);
   lumos_text_put(out, "; ");
   if (most > llabs(difference)) { /* other kinds go the other way */
     lumos_text_format(out, "%s alone would make it ", kind);
@@ -203,24 +301,44 @@ static void put_kind(struct lumos_text *out, const struct lumos_comparison *comp
     report_put_time(out, most);
     lumos_text_format(out, " of it is %s", kind);
   }
-  if (row != NULL && is_of_kind(row)) {
-    struct lumos_text place = LUMOS_TEXT_BUFFER;
-    compare_put_place(&place, row);
-    put_change(&place, row);
-    lumos_text_put(out, place.length > 0 ? ", most of all in the " : "");
-    lumos_text_add(out, place.bytes, place.length);
-    lumos_text_free(&place);
-  } else if (row != NULL) {
-    lumos_text_put(out, ", most of all ");
-    put_row(out, comparison, row, true);
-  } else {
-    put_calls_beside_idle(out, comparison, difference);
+  put_most(out, comparison, difference, kind);
+}
+
+/* ": rank 1 takes 9.7 ms longer, and the other 3 ranks wait for it; 9.1 ms of that is matrix products" */
+static void put_carrier(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference) {
+  const struct lumos_compared_rank *carrier = &comparison->carrier;
+  bool longer = difference > 0;
+  lumos_text_format(out, ": rank %d takes ", (int)carrier->rank);
+  report_put_time(out, llabs(carrier->own));
+  lumos_text_put(out, longer ? " longer" : " less");
+  if (carrier->others_wait) {
+    lumos_text_put(out, longer ? ", and " : ", for which ");
+    if (carrier->others == 1) {
+      lumos_text_put(out, longer ? "the other rank waits" : "the other rank waited");
+    } else {
+      lumos_text_put(out, "the other ");
+      report_put_counted(out, carrier->others, "rank");
+      lumos_text_put(out, longer ? " wait" : " waited");
+    }
+    lumos_text_put(out, longer ? " for it" : "");
+  }
+  if (carrier->kind_change != 0) {
+    lumos_text_put(out, carrier->kind == 0 ? "; its GPU idles " : "; ");
+    report_put_time(out, llabs(carrier->kind_change));
+    if (carrier->kind == 0) {
+      lumos_text_put(out, longer ? " longer" : " less");
+    } else {
+      lumos_text_format(out, " of that is %s", compare_kind_words(carrier->kind));
+    }
+    put_most(out, comparison, difference, compare_kind_words(carrier->kind));
   }
 }
 
 static void put_cause(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference) {
   struct lone lone = find_lone(comparison, difference);
-  if (lone.time >= llabs(difference) / 2 && lone.time > 0) {
+  if (comparison->carrier.rank != LUMOS_ABSENT_INT) {
+    put_carrier(out, comparison, difference);
+  } else if (lone.time >= llabs(difference) / 2 && lone.time > 0) {
     lumos_text_put(out, "; ");
     put_lone(out, comparison, difference, &lone);
   } else {

@@ -20,6 +20,9 @@ void compare_put_count(struct lumos_text *out, int64_t thousandths);
 /* "cudaMemcpyAsync 38 to 802 calls a step" */
 void compare_put_calls(struct lumos_text *out, const struct lumos_comparison *comparison,
                        const struct lumos_compared_row *row);
+/* "8192x2048 became 8192x4096": of the inputs that changed the largest. False, and nothing: it is not known. */
+bool compare_put_sizes(struct lumos_text *out, const struct lumos_comparison *comparison,
+                       const struct lumos_compared_row *row);
 /* How many rows differ by more than steps vary. */
 size_t compare_changed_rows(const struct lumos_compared_rows *rows);
 

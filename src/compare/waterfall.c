@@ -19,15 +19,15 @@ static int by_key(const void *left, const void *right) {
   return LUMOS_ORDER(a->key, b->key);
 }
 
-/* Names one: the caller's. */
-typedef lumos_string_id name_part(struct lumos_strings *strings, uint32_t key);
+/* Names one, and says which it is: struct lumos_compared_part. */
+typedef struct lumos_compared_part name_part(struct lumos_strings *strings, uint32_t key);
 
 static void write_parts(struct lumos_comparison *comparison, const struct compare_side sides[2], struct sums *sums,
                         name_part *name, struct lumos_compared_parts *parts) {
   struct compare_rounding rounding[2] = {{0}, {0}};
   lumos_vector_sort(sums, by_key);
   for (size_t i = 0; i < sums->count; i++) {
-    struct lumos_compared_part part = {.label = name(comparison->strings, sums->items[i].key)};
+    struct lumos_compared_part part = name(comparison->strings, sums->items[i].key);
     for (int side = 0; side < 2; side++) {
       part.time[side] = compare_rounded(&rounding[side], &sides[side], sums->items[i].total[side]);
     }
@@ -62,8 +62,9 @@ static uint32_t kind_of_item(const struct compare_item *item) {
   return item->parts[COMPARE_KIND] == 0 ? LUMOS_TASK_KINDS : item->parts[COMPARE_KIND]; /* idle comes last */
 }
 
-static lumos_string_id name_kind(struct lumos_strings *strings, uint32_t key) {
-  return lumos_intern_text(strings, compare_kind_words(key == LUMOS_TASK_KINDS ? 0 : (uint8_t)key));
+static struct lumos_compared_part name_kind(struct lumos_strings *strings, uint32_t key) {
+  uint8_t kind = key == LUMOS_TASK_KINDS ? 0 : (uint8_t)key;
+  return (struct lumos_compared_part){lumos_intern_text(strings, compare_kind_words(kind)), kind, {0, 0}};
 }
 
 /* Layers first, in order; then the other parts, what has no part, and idle time. */
@@ -82,7 +83,7 @@ static uint32_t place_of_item(const struct compare_item *item) {
   return layer < PLACE_PARTS ? layer : PLACE_PARTS - 1;
 }
 
-static lumos_string_id name_place(struct lumos_strings *strings, uint32_t key) {
+static struct lumos_compared_part name_place(struct lumos_strings *strings, uint32_t key) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   if (key < PLACE_PARTS) {
     lumos_text_format(&text, "layer %u", key);
@@ -91,9 +92,10 @@ static lumos_string_id name_place(struct lumos_strings *strings, uint32_t key) {
                           : key == PLACE_NONE ? "in no known layer"
                                               : lumos_part_name((enum lumos_part)(key - PLACE_PARTS)));
   }
-  lumos_string_id id = lumos_intern(strings, text.bytes, text.length);
+  struct lumos_compared_part part = {
+      lumos_intern(strings, text.bytes, text.length), key < PLACE_PARTS ? (int32_t)key : LUMOS_ABSENT_INT, {0, 0}};
   lumos_text_free(&text);
-  return id;
+  return part;
 }
 
 /* ---- By class, and by rank ---- */
@@ -102,37 +104,45 @@ static lumos_string_id name_place(struct lumos_strings *strings, uint32_t key) {
 static const struct {
   const char *metric;
   size_t offset;
+  enum report_paint paint;
 } classes[] = {
-    {"exposed_compute", offsetof(struct lumos_partition, exposed_compute)},
-    {"overlapped", offsetof(struct lumos_partition, overlapped)},
-    {"communication_transfer", offsetof(struct lumos_partition, communication_transfer)},
-    {"communication_wait", offsetof(struct lumos_partition, communication_wait)},
-    {"pipeline_bubble", offsetof(struct lumos_partition, pipeline_bubble)},
-    {"communication_unsplit", offsetof(struct lumos_partition, communication_unsplit)},
-    {"exposed_copy", offsetof(struct lumos_partition, exposed_copy)},
-    {"not_recorded", offsetof(struct lumos_partition, not_recorded)},
-    {"idle", offsetof(struct lumos_partition, idle)},
+    {"exposed_compute", offsetof(struct lumos_partition, exposed_compute), PAINT_COMPUTE},
+    {"overlapped", offsetof(struct lumos_partition, overlapped), PAINT_OVERLAPPED},
+    {"communication_transfer", offsetof(struct lumos_partition, communication_transfer), PAINT_TRANSFER},
+    {"communication_wait", offsetof(struct lumos_partition, communication_wait), PAINT_WAIT},
+    {"pipeline_bubble", offsetof(struct lumos_partition, pipeline_bubble), PAINT_BUBBLE},
+    {"communication_unsplit", offsetof(struct lumos_partition, communication_unsplit), PAINT_UNSPLIT},
+    {"exposed_copy", offsetof(struct lumos_partition, exposed_copy), PAINT_COPY_PART},
+    {"not_recorded", offsetof(struct lumos_partition, not_recorded), PAINT_NOT_RECORDED},
+    {"idle", offsetof(struct lumos_partition, idle), PAINT_IDLE},
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-static lumos_string_id name_class(struct lumos_strings *strings, uint32_t key) {
+enum report_paint compare_class_paint(int32_t key) {
+  return key >= 0 && key < CLASSES ? classes[key].paint : PAINT_NONE;
+}
+
+static struct lumos_compared_part name_class(struct lumos_strings *strings, uint32_t key) {
   const struct lumos_metric_definition *definition = lumos_metric_definition(classes[key].metric);
-  return lumos_intern_text(strings, definition == NULL ? classes[key].metric : definition->term);
+  const char *name = definition == NULL ? classes[key].metric : definition->term;
+  return (struct lumos_compared_part){lumos_intern_text(strings, name), (int32_t)key, {0, 0}};
 }
 
 /* Keys of ranks: their numbers behind what they share. */
 enum { RANK_WAITING, RANK_ALL, RANK_FIRST };
 
-static lumos_string_id name_rank(struct lumos_strings *strings, uint32_t key) {
+static struct lumos_compared_part name_rank(struct lumos_strings *strings, uint32_t key) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   if (key >= RANK_FIRST) {
     lumos_text_format(&text, "rank %u", key - RANK_FIRST);
   } else {
-    lumos_text_put(&text, key == RANK_WAITING ? "waiting for other ranks" : "all ranks");
+    lumos_text_put(&text, key == RANK_WAITING ? COMPARE_WAITING : "all ranks");
   }
-  lumos_string_id id = lumos_intern(strings, text.bytes, text.length);
+  struct lumos_compared_part part = {lumos_intern(strings, text.bytes, text.length),
+                                     key >= RANK_FIRST ? (int32_t)(key - RANK_FIRST) : LUMOS_ABSENT_INT,
+                                     {0, 0}};
   lumos_text_free(&text);
-  return id;
+  return part;
 }
 
 static uint32_t key_of_rank(const struct compare_side *side, uint32_t rank, bool same_ranks) {
@@ -201,11 +211,17 @@ static void sum_partitions(const struct compare_side *side, int which, bool same
   lumos_vector_free(&steps);
 }
 
+void compare_kinds(struct lumos_comparison *comparison, const struct compare_side sides[2],
+                   const struct compare_items items[2], struct lumos_compared_parts *parts) {
+  struct sums kinds = {0};
+  sum_items(items, kind_of_item, &kinds);
+  write_parts(comparison, sides, &kinds, name_kind, parts);
+}
+
 void compare_waterfalls(struct lumos_comparison *comparison, const struct compare_side sides[2],
                         const struct compare_items items[2]) {
-  struct sums kinds = {0}, places = {0}, by_class = {0}, by_rank = {0};
-  sum_items(items, kind_of_item, &kinds);
-  write_parts(comparison, sides, &kinds, name_kind, &comparison->kinds);
+  struct sums places = {0}, by_class = {0}, by_rank = {0};
+  compare_kinds(comparison, sides, items, &comparison->kinds);
   sum_items(items, place_of_item, &places);
   write_parts(comparison, sides, &places, name_place, &comparison->layers);
   for (uint32_t class = 0; class < CLASSES; class ++) {

@@ -3,19 +3,56 @@
 
 #include "tools/numbers.h"
 #include <string.h>
+#include <unistd.h>
 
-static bool find_format(const char *name, enum lumos_compare_format *format, struct lumos_error *error) {
-  static const char *const names[] = {
-      [LUMOS_COMPARE_TEXT] = "text", [LUMOS_COMPARE_MARKDOWN] = "markdown", [LUMOS_COMPARE_JSON] = "json"};
-  *format = LUMOS_COMPARE_TEXT;
-  for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++) {
-    if (strcmp(names[i], name) == 0) {
-      *format = (enum lumos_compare_format)i;
+/* Names of formats, and endings of files. */
+static const struct {
+  const char *name;
+  enum lumos_compare_format format;
+} formats[] = {
+    {"html", LUMOS_COMPARE_HTML},         {"text", LUMOS_COMPARE_TEXT},   {"txt", LUMOS_COMPARE_TEXT},
+    {"markdown", LUMOS_COMPARE_MARKDOWN}, {"md", LUMOS_COMPARE_MARKDOWN}, {"json", LUMOS_COMPARE_JSON},
+};
+
+static bool format_named(const char *name, enum lumos_compare_format *format) {
+  for (size_t i = 0; name != NULL && i < sizeof formats / sizeof *formats; i++) {
+    if (strcmp(formats[i].name, name) == 0) {
+      *format = formats[i].format;
       return true;
     }
   }
-  return name == NULL ||
-         lumos_fail(error, "option --format: '%s' is not a format; the formats are text, markdown, json", name);
+  return false;
+}
+
+/* What the ending of a file's name says, "" where it has none; NULL: it goes to standard output. */
+static const char *ending_of(const char *output) {
+  if (output == NULL || strcmp(output, "-") == 0) {
+    return NULL;
+  }
+  const char *slash = strrchr(output, '/');
+  const char *base = slash != NULL ? slash + 1 : output;
+  const char *dot = strrchr(base, '.');
+  return dot != NULL && dot != base ? dot + 1 : "";
+}
+
+static bool find_format(const struct tool_comparing *comparing, enum lumos_compare_format *format,
+                        struct lumos_error *error) {
+  enum lumos_compare_format named = LUMOS_COMPARE_TEXT, ending = LUMOS_COMPARE_TEXT;
+  bool is_named = format_named(comparing->format, &named);
+  bool has_ending = format_named(ending_of(comparing->output), &ending);
+  if (comparing->format != NULL && !is_named) {
+    return lumos_fail(
+        error, "option --format: '%s' is not a format of comparisons; the formats are html, text, markdown, json",
+        comparing->format);
+  }
+  if (is_named && has_ending && named != ending) {
+    return lumos_fail(error, "%s: its ending says %s, but --format says %s; leave one of the two out",
+                      comparing->output, ending_of(comparing->output), comparing->format);
+  }
+  *format = is_named ? named : has_ending ? ending : comparing->otherwise;
+  bool to_terminal = ending_of(comparing->output) == NULL && isatty(STDOUT_FILENO);
+  return *format != LUMOS_COMPARE_HTML || !to_terminal ||
+         lumos_fail(error, "the page would be written to a terminal; use -o page.html, or redirect the output");
 }
 
 /* Each input is a job of its own: what is read of it is warned of as such. */
@@ -30,14 +67,26 @@ static struct lumos_job *read_job(const char *name, const char *path, const stru
   return job;
 }
 
-static bool write_comparison(const struct lumos_comparison *comparison, enum lumos_compare_format format,
-                             const struct tool_comparing *comparing, struct lumos_error *error) {
+/* The comparison is whole before a byte of it is written. */
+static bool write_comparison(const struct lumos_comparison *comparison, struct lumos_job *const jobs[2],
+                             enum lumos_compare_format format, const struct tool_comparing *comparing,
+                             struct lumos_error *error) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct lumos_output output;
-  if (!lumos_output_open(&output, comparing->output, error)) {
-    return false;
+  bool good = true;
+  if (format == LUMOS_COMPARE_HTML) {
+    good = lumos_comparison_page(comparison, jobs[0], jobs[1], &comparing->page, &text, error);
+  } else {
+    lumos_comparison_write(comparison, format, comparing->full, &text);
   }
-  lumos_comparison_write(comparison, format, comparing->full, &output.text);
-  return lumos_output_commit(&output, error);
+  tool_wipe(jobs[1]);
+  good = good && lumos_output_open(&output, comparing->output, error);
+  if (good) {
+    lumos_text_add(&output.text, text.bytes, text.length);
+    good = lumos_output_commit(&output, error);
+  }
+  lumos_text_free(&text);
+  return good;
 }
 
 static bool compare_read(const char *name, const struct lumos_operands *operands,
@@ -52,9 +101,9 @@ static bool compare_read(const char *name, const struct lumos_operands *operands
   if (jobs[1] != NULL) {
     comparison = lumos_compare(jobs[0], jobs[1], options, error);
   }
+  bool good = comparison != NULL && write_comparison(comparison, jobs, format, comparing, error);
   tool_close(jobs[0]);
   tool_close(jobs[1]);
-  bool good = comparison != NULL && write_comparison(comparison, format, comparing, error);
   lumos_comparison_free(comparison);
   return good;
 }
@@ -65,7 +114,7 @@ bool tool_compare(const char *name, const struct lumos_operands *operands, const
   static const char *const steps_options[2] = {"--steps-a", "--steps-b"};
   struct lumos_compare_options options = {{NULL, NULL}, {0, 0}};
   struct tool_numbers steps[2] = {{0}, {0}};
-  bool good = find_format(comparing->format, &format, error);
+  bool good = find_format(comparing, &format, error);
   for (int side = 0; good && side < 2; side++) {
     if (comparing->steps[side] != NULL) {
       good = tool_numbers_read(comparing->steps[side], &steps[side]) ||

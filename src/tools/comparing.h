@@ -7,6 +7,8 @@
 
 struct tool_comparing {
   const char *steps[2], *format, *output; /* as given */
+  struct lumos_compare_page page;
+  enum lumos_compare_format otherwise; /* where neither --format nor an ending says */
   bool full;
   struct tool_input input;
 };
@@ -24,9 +26,23 @@ struct tool_comparing {
       {LUMOS_OPTION_TEXT,                                                                                           \
        'f',                                                                                                         \
        "format",                                                                                                    \
-       "text|markdown|json",                                                                                        \
+       "html|text|markdown|json",                                                                                   \
        &(comparing)->format,                                                                                        \
-       "Text for a terminal (the default), Markdown for a comment on GitHub, or JSON with every row."},             \
+       "The format where no ending of FILE (.html, .md, .json, .txt) chooses it: html (one page that needs "        \
+       "nothing else), text for a terminal (the default), markdown for a comment on GitHub, or json with every "    \
+       "row."},                                                                                                     \
+      {LUMOS_OPTION_TEXT,                                                                                           \
+       0,                                                                                                           \
+       "title",                                                                                                     \
+       "TEXT",                                                                                                      \
+       &(comparing)->page.title,                                                                                    \
+       "A title of the page above the verdict; without one the verdict is the title."},                             \
+      {LUMOS_OPTION_TEXT,                                                                                           \
+       't',                                                                                                         \
+       "template",                                                                                                  \
+       "DIR",                                                                                                       \
+       &(comparing)->page.template_folder,                                                                          \
+       "Use the templates in DIR instead of those compiled in."},                                                   \
   {                                                                                                                 \
     LUMOS_OPTION_FLAG, 0, "full", NULL, &(comparing)->full, "Every row in every table, rather than the first ones." \
   }

@@ -21,8 +21,10 @@ int main(int argc, char **argv) {
   static const char *const examples[] = {
       "What differs between two recordings?",
       "lumos-compare rank0.json.gz rank1.json.gz",
+      "A page to look at, and to hand on",
+      "lumos-compare rank0.json.gz rank1.json.gz -o change.html",
       "For a comment on GitHub",
-      "lumos-compare rank0.json.gz rank1.json.gz -f markdown -o change.md",
+      "lumos-compare rank0.json.gz rank1.json.gz -o change.md",
       "For a script",
       "lumos-compare job.graph job.sim -f json | jq -r .verdict",
       NULL,

@@ -1,4 +1,5 @@
 /* lumos-render: simulated job in, report out. */
+#include "tools/comparing.h"
 #include "tools/rendering.h"
 
 struct options {
@@ -19,16 +20,56 @@ static bool write_schema(const struct options *options, struct lumos_error *erro
   return lumos_output_commit(&output, error);
 }
 
+/* Two jobs: what differs. */
+static bool compare(const struct lumos_operands *operands, const struct options *given, struct lumos_error *error) {
+  const struct tool_rendering *rendering = &given->rendering;
+  const struct {
+    const char *option;
+    bool given;
+  } of_one_job[] = {
+      {"--view", rendering->view != NULL},
+      {"--step", rendering->step != NULL},
+      {"--graph-nodes", rendering->graph_nodes != NULL},
+      {"--detail", rendering->detail != NULL},
+      {"--marks", rendering->report.marks},
+      {"--details", rendering->report.details},
+      {"--verdict", rendering->verdict},
+      {"--picture", rendering->picturing.picture != NULL},
+      {"--size", rendering->picturing.size != NULL},
+      {"--ranks", rendering->picturing.ranks != NULL},
+      {"--span", rendering->picturing.span != NULL},
+      {"--no-verdict", rendering->report.no_verdict},
+  };
+  for (size_t i = 0; i < sizeof of_one_job / sizeof *of_one_job; i++) {
+    if (of_one_job[i].given) {
+      return lumos_fail(error, "%s is for the report of one job, and two are compared here; leave it out",
+                        of_one_job[i].option);
+    }
+  }
+  const struct tool_comparing comparing = {
+      .format = rendering->format,
+      .output = rendering->output,
+      .page = {.title = rendering->report.title, .template_folder = rendering->report.template_folder},
+      .otherwise = LUMOS_COMPARE_HTML,
+      .full = rendering->report.full,
+      .input = given->input,
+  };
+  return tool_compare("lumos-render", operands, &comparing, error);
+}
+
 static bool render(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
   struct options *given = options;
   if (given->schema) {
     return operands->count == 0 ? write_schema(given, error) : lumos_fail(error, "--schema takes no stream");
   }
-  if (operands->count > 1) {
+  if (operands->count == 2) {
+    return compare(operands, given, error);
+  }
+  if (operands->count > 2) {
     return lumos_fail(
         error,
-        "%zu inputs: comparisons of jobs do not exist yet; for the ranks of one job use lumos-report, for "
-        "several jobs render each alone",
+        "%zu inputs: it takes one job, or two to compare; put the traces of one job into a folder, or use "
+        "lumos-report",
         operands->count);
   }
   if (!tool_rendering_check(&given->rendering, error)) {
@@ -66,6 +107,8 @@ int main(int argc, char **argv) {
       "lumos-render job.sim -o comment.md --picture breakdown.png",
       "Every table as Markdown",
       "lumos-render --full job.sim -o report.md",
+      "What differs between two jobs",
+      "lumos-render job.graph job.sim -o change.html",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,
@@ -73,10 +116,10 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = "lumos-render",
       .summary = "Write the report: one HTML file that needs nothing else, its pictures, its words, or its numbers.",
-      .usage = "[OPTION]... [STREAM|TRACE|FOLDER]",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER [STREAM|TRACE|FOLDER]]",
       .description =
           "Reads one stream, one trace or one folder of traces (without any: standard input), runs the stages that are "
-          "missing, and writes the report.",
+          "missing, and writes the report. Of two it writes what differs, as lumos-compare does.",
       .examples = examples,
       .options = table,
   };

@@ -20,6 +20,25 @@ jq -e '(.kinds[] | select(.part == "GPU idle")) as $idle |
   fail 'rows and idle time do not add up to the steps'
 jq -e '.a.gpu_time - ([.a.matched[]] | add) >= 0' json >/dev/null || fail 'more is matched than there is'
 
+# The page has the same verdict and numbers, in pictures whose last bar is B's step, and both diagnoses as each job's own report has them.
+expect 0 lumos-compare "${example[@]}" --title 'Before & after' -o page.html
+valid_html page.html
+summary page.html >numbers
+jq -S . json >plain && jq -S 'del(.tables)' numbers | cmp - plain || fail 'the page does not hold the numbers of the JSON document'
+jq -e '. as $all | all("classes", "kinds", "layers"; . as $list | ($all.tables[$list].rows[:-1] | map(.[3]) | add) == $all.b.step - $all.a.step)' numbers >/dev/null ||
+  fail 'the rows of a table do not add up to the difference'
+grep -qF '<h1>Before &amp; after</h1>' page.html || fail 'the page lacks its title'
+# The last time that each picture but the timeline shows is B's step; the one before each bar's name but the first A's.
+shown_step=$(sed -n 's/^B: \(.*\) a step, .*/\1/p' text)
+tr -d '\n' <page.html | sed 's/<svg /\n&/g; s/<\/svg>/&\n/g' | grep '^<svg ' >pictures
+[ "$(wc -l <pictures)" -eq 7 ] || fail "the page has $(wc -l <pictures) pictures, not three splits twice and a timeline"
+head -n 6 pictures | while read -r picture; do grep -o '>[^<>]*s</text>' <<<"$picture" | tail -n 1; done | sort -u >last
+[ "$(<last)" = ">$shown_step</text>" ] || fail "the last bars are $(tr '\n' ' ' <last), not B's step, $shown_step"
+# Lanes are drawn once for either job, A above B, and as long as its step: as the steps are to each other.
+lanes=$(tail -n 1 pictures | grep -o '<rect class="track"[^>]*>' | sed 's/.* width="\([0-9.]*\)".*/\1/' | uniq -c | awk '{ print $2 }' | paste -sd' ')
+jq -e --arg lanes "$lanes" '($lanes | split(" ") | map(tonumber)) as $widths | ($widths | length) == 2 and
+  ($widths[1] / $widths[0] - (.b.longest + .b.shortest) / (.a.longest + .a.shortest) | fabs) < 0.1' numbers >/dev/null || fail "lanes of A and B are $lanes pixels long"
+
 # Traces, folders and streams of any stage are the same jobs.
 mkdir one two
 cp "${example[0]}" one
@@ -27,6 +46,12 @@ cp "${example[1]}" two
 lumos-graph one -o one.graph 2>message && lumos-sim two -o two.sim 2>message || fail 'no streams of the example'
 expect 0 lumos-compare one two.sim -f json -o mixed
 same json mixed 'a folder and a stream are not compared as the traces in them'
+# lumos-render writes the same of two jobs.
+expect 0 lumos-compare one two.sim -o page.html
+expect 0 lumos-render one two.sim -o rendered.html
+same page.html rendered.html 'lumos-render writes another page of two jobs'
+expect 0 lumos-render one two.sim -f json -o rendered
+same json rendered 'lumos-render writes other numbers of two jobs'
 # Of a changed job, simulated times of both: half as long matrix products are half as long, and nothing else is.
 lumos-transform -s kind=gemm=0.5 one.graph -o half.graph || fail 'no changed job'
 expect 0 lumos-compare one.graph half.graph -f json -o changed
@@ -44,8 +69,14 @@ expect 2 lumos-compare one.graph two.sim --steps-a 3-
 says --steps-a 'is not a list of steps'
 expect 2 lumos-compare one.graph two.sim --steps-b 999
 says 'B has no complete step 999'
-expect 2 lumos-compare one.graph two.sim -f html
+expect 2 lumos-compare one.graph two.sim -f svg
 says 'is not a format' markdown
+expect 2 lumos-compare one.graph two.sim -f text -o page.html
+says 'its ending says html, but --format says text'
+expect 2 lumos-render one.graph two.sim --view gantt -o page.html
+says '--view is for the report of one job'
+expect 2 lumos-render one.graph two.sim half.graph -o page.html
+says '3 inputs'
 grep -v '"lane":"s' one.graph >cpu.graph
 expect 2 lumos-compare --edited one.graph cpu.graph
 says 'B has no complete step with GPU work'
@@ -53,6 +84,9 @@ says 'B has no complete step with GPU work'
 sed 's/"name":"aten::mm"/"name":"aten::mm\\u001b[31m<b>|x"/' one.graph >evil.graph
 expect 0 lumos-compare evil.graph two.sim --full -o text
 clean text
+expect 0 lumos-compare evil.graph two.sim -o evil.html
+valid_html evil.html
+! grep -q '<b>|x' evil.html || fail 'a name marks up the page'
 expect 0 lumos-compare evil.graph two.sim --full -f markdown -o markdown
 clean markdown
 ! grep -qF '<b>|' markdown || fail 'a name marks up a comment'
@@ -131,6 +165,25 @@ more_plants() {
 rarely more_plants
 ((100 * found >= 95 * planted)) || fail "of $planted planted changes only $found are found and named: $(head -n 5 missed)"
 [ ! -e missed ] || printf 'missed: %s\n' "$(<missed)"
+
+# --- A slow rank ---
+
+# Of four replicas rank 1 is slow, its GPU or its CPU: it is named, either way round, and nobody of a job and another run of it.
+replicas() { emulated-cluster --layers 2 --hidden 2048 --seq 2048 --micro-batches 2 --vocab 8192 --steps 4 --dp 4 --quiet "${@:2}" "$1" && rm "$1/truth.json" || fail "no emulated job ($*)"; }
+replicas alike
+replicas slow --straggler 1=1.3
+replicas slow_cpu --slow-host 1=3
+for pair in 'alike slow' 'slow alike' 'alike slow_cpu'; do
+  read -r one other <<<"$pair"
+  lumos-compare $one $other -f json -o slower 2>message || fail "$pair is not compared: $(head -c 300 message)"
+  jq -e '.carrier.rank == 1 and .carrier.others_wait and (.carrier.own > 0) == (.b.step > .a.step) and (.verdict | gsub("\u00a0"; " ") | contains("rank 1 takes") and contains("the other 3 ranks wait"))' slower >/dev/null ||
+    fail "of $pair the slow rank is not named: $(jq -c '[.verdict, .carrier]' slower)"
+done
+lumos-compare alike alike -f json -o itself 2>message
+jq -e '.carrier == null and (.verdict | startswith("No difference"))' itself >/dev/null || fail 'a job is not like itself'
+jq -e '.carrier.kind == "idle"' slower >/dev/null || fail "a slow CPU is not idle time: $(jq -c .carrier slower)"
+more_replicas() { replicas again --seed 5; lumos-compare alike again -f json -o slower 2>message; jq -e '.carrier == null' slower >/dev/null || fail "another run has a slow rank: $(jq -c .verdict slower)"; }
+rarely more_replicas
 
 # --- A real pair ---
 

@@ -269,6 +269,55 @@ static void work_matches_at_the_finest_level(void **state) {
   lumos_comparison_free(comparison);
 }
 
+static void expect_sizes(const struct lumos_comparison *comparison, int64_t time, const char *a, const char *b) {
+  for (size_t i = 0; i < comparison->rows.count; i++) {
+    const struct lumos_compared_row *row = &comparison->rows.items[i];
+    if (row->work[0].time == time) {
+      assert_int_equal(row->match, LUMOS_MATCH_SHAPES);
+      assert_true(row->sized);
+      assert_string_equal(lumos_string(comparison->strings, row->work[0].shapes), a);
+      assert_string_equal(lumos_string(comparison->strings, row->work[1].shapes), b);
+      return;
+    }
+  }
+  fail_msg("no row of A takes %d ns", (int)time);
+}
+
+/* In both layers mm runs first with a narrow input, then with a wide one, and both become wider: by the order in which
+ * they run each has its counterpart, over all layers. The two shapes of B's bmm have one in A, so that none is theirs. */
+static void other_shapes_find_their_counterparts(void **state) {
+  (void)state;
+  static const struct kernel one[] = {
+      {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,3],[3,4]]", 0, 10},
+      {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,4],[4,9]]", 10, 200},
+      {1, "s7", "gemm", "forward", 1, "G", "mm", "[[2,3],[3,4]]", 210, 10},
+      {1, "s7", "gemm", "forward", 1, "G", "mm", "[[2,4],[4,9]]", 220, 200},
+      {1, "s7", "gemm", "backward", 1, "G", "bmm", "[[5]]", 420, 70},
+  };
+  static const struct kernel other[] = {
+      {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,3],[3,8]]", 0, 20},
+      {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,8],[8,9]]", 20, 400},
+      {1, "s7", "gemm", "forward", 1, "G", "mm", "[[2,3],[3,8]]", 420, 20},
+      {1, "s7", "gemm", "forward", 1, "G", "mm", "[[2,8],[8,9]]", 440, 400},
+      {1, "s7", "gemm", "backward", 1, "G", "bmm", "[[6]]", 840, 7},
+      {1, "s7", "gemm", "backward", 1, "G", "bmm", "[[7]]", 847, 80},
+  };
+  struct lumos_comparison *comparison = compared(JOB(one), JOB(other), &everything);
+  expect_sizes(comparison, 20, "[[2,3],[3,4]]", "[[2,3],[3,8]]");
+  expect_sizes(comparison, 400, "[[2,4],[4,9]]", "[[2,8],[8,9]]");
+  const struct lumos_compared_row *bmm = row_of(comparison, "bmm", LUMOS_MATCH_SHAPES);
+  assert_false(bmm->sized);
+  assert_int_equal(bmm->work[0].time, 70);
+  assert_int_equal(bmm->work[1].time, 87);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_comparison_verdict(comparison, &text);
+  lumos_text_char(&text, '\0');
+  /* 4x9 has 36 elements, the largest input; it becomes 8x9. Of mm's rows the one of 400 ns changed most. */
+  assert_non_null(strstr(text.bytes, "mm (forward pass, layers 0-1; 4x9 became 8x9)"));
+  lumos_text_free(&text);
+  lumos_comparison_free(comparison);
+}
+
 /* On two streams: compute 0-50 counts though communication began with it, then that one's rest 50-80, though a copy
  * began before it ended; of the copy only what is after all, 80-90. Within compute the one that started first counts. */
 static void what_runs_together_counts_once(void **state) {
@@ -359,6 +408,7 @@ int main(void) {
       cmocka_unit_test(one_step_has_no_noise),
       cmocka_unit_test(steps_that_are_not_there_are_refused),
       cmocka_unit_test(work_matches_at_the_finest_level),
+      cmocka_unit_test(other_shapes_find_their_counterparts),
       cmocka_unit_test(what_runs_together_counts_once),
       cmocka_unit_test(tails_are_those_of_tables),
       cmocka_unit_test(noise_is_a_students_interval),
