@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# One number for one thing: every share that a page states is its time over the time that it names, recomputed by shares.py from the JSON document.
+# One number for one thing: every share that a page states is its time over the time that it names, recomputed by shares.py from the JSON document, and
+# whoever is said to be the latest, the longest or to help most is so by the document's figures (comparisons.py).
 . "$(dirname "$0")/lib.sh"
 need_python
 
-jobs=0 shares=0
+jobs=0 shares=0 comparisons=0
 # recompute NAME TRACE...
 recompute() {
   local name=$1
@@ -18,6 +19,7 @@ hold() {
   "$python" "$here/shares.py" "$document" "$page" >told 2>&1 || fail "$name: $(head -c 2000 told)"
   jobs=$((jobs + 1))
   shares=$((shares + $(grep -oE '^[0-9]+ shares' told | grep -oE '[0-9]+' || echo 0)))
+  comparisons=$((comparisons + $(grep -oE '^[0-9]+ comparisons' told | grep -oE '[0-9]+' || echo 0)))
 }
 
 recompute example "${example[@]}"
@@ -45,6 +47,20 @@ lumos-render changed -o $page && lumos-render changed -o $document
 jq '.rank_steps |= map(if .idle then .idle *= 2 else . end) | .job_steps |= map(if .idle then .idle *= 2 else . end)' document.json >broken.json
 ! "$python" "$here/shares.py" broken.json page.html >told 2>&1 || fail 'shares of other times are taken for right'
 grep -q 'idle' told || fail "it does not say which: $(head -c 300 told)"
+# So is a sentence that compares what is the other way round: the longest layer, the latest rank, what helps most, the largest kind.
+recompute example "${example[@]}"
+# swapped FILTER: what is told once the document is changed so.
+swapped() {
+  jq "def column(\$table; \$name): .tables[\$table].columns | index(\$name); $1" $document >broken.json
+  ! "$python" "$here/shares.py" broken.json $page >told 2>&1 || fail "this is taken for right: $1"
+  grep -q "$2" told || fail "it does not say that $2: $(head -c 500 told)"
+}
+swapped 'column("layers"; "total") as $c | .tables.layers.rows |= map(if .[0] | startswith("layer ") then .[$c] = 1e9 - .[$c] else . end)' 'another layer takes longer'
+swapped 'column("stragglers"; "delay") as $c | .tables.stragglers.rows |= map(.[$c] = 1e9 - .[$c] | .[-2] = 1)' 'another rank is later'
+swapped 'column("improvements"; "gain_share") as $c | .tables.improvements.rows[-1][$c] = 0.99' 'a change gains'
+swapped 'column("pathkinds"; "time") as $c | .tables.pathkinds.rows[-1][$c] = 1e12' 'the largest are'
+swapped '.rank_steps |= map(.exposed_communication = 1e6 * .rank)' 'has not the least'
+[ "$comparisons" -gt 30 ] || fail "only $comparisons comparisons"
 ! have_traces || each_job recompute
-proved "$shares shares of $jobs pages are their times over what they are of"
+proved "$shares shares of $jobs pages are their times over what they are of, and $comparisons comparisons hold"
 finish

@@ -103,10 +103,19 @@ static const char *format_of_most(const struct report_practice *practice) {
   return lumos_dtype_name((enum lumos_dtype)most);
 }
 
+static int64_t wide_gemms(const struct report_practice *practice) {
+  const int64_t *formats = practice->formats;
+  return report_sum(report_sum(formats[LUMOS_FP64], formats[LUMOS_FP32]), formats[LUMOS_TF32]);
+}
+
+bool report_practice_multiplies_wide(const struct report_practice *practice) {
+  return report_practice_most(wide_gemms(practice), practice->time[LUMOS_GEMM], MOST);
+}
+
 static void advise_gemm(const struct report_practice *practice, struct lumos_text *out) {
   const int64_t *formats = practice->formats;
   int64_t all = practice->time[LUMOS_GEMM];
-  int64_t wide = report_sum(report_sum(formats[LUMOS_FP64], formats[LUMOS_FP32]), formats[LUMOS_TF32]);
+  int64_t wide = wide_gemms(practice);
   int64_t narrow = report_sum(report_sum(formats[LUMOS_FP8], formats[LUMOS_FP4]), formats[LUMOS_INT8]);
   if (all == 0 || report_practice_most(formats[LUMOS_NO_DTYPE], all, MOST)) {
     put(out, "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
@@ -114,9 +123,10 @@ static void advise_gemm(const struct report_practice *practice, struct lumos_tex
     return;
   }
   if (report_practice_most(wide, all, SOME)) {
-    put(out, report_practice_most(wide, all, MOST) ? "Multiply in bf16 or fp16 instead of fp32 or TF32."
-                                                   : "Multiply in bf16 or fp16 everywhere: some GEMMs still use fp32 "
-                                                     "or TF32.");
+    put(out, report_practice_multiplies_wide(practice)
+                 ? "Multiply in bf16 or fp16 instead of fp32 or TF32."
+                 : "Multiply in bf16 or fp16 everywhere: some GEMMs still use fp32 "
+                   "or TF32.");
     return;
   }
   if (report_practice_most(practice->sized - practice->aligned, practice->sized, SOME)) {

@@ -15,6 +15,9 @@ void report_put_group_advice(const struct lumos_job *job, const struct lumos_gro
 /* How to make a change that was simulated; false: it is none that this version knows. */
 bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out);
 
+/* Are most GEMMs in fp32, TF32 or fp64, so that a narrower format would more than halve their time? */
+bool report_practice_multiplies_wide(const struct report_practice *practice);
+
 /* Do CUDA graphs launch some of its kernels, so that what they save can be the rest alone? */
 bool report_practice_uses_graphs(const struct report_practice *practice);
 

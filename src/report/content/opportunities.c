@@ -493,8 +493,7 @@ static const struct improvement {
 } improvements[] = {
     {"cuda_graphs", "CUDA graphs", "Launching each pass as a CUDA graph", (enum report_paint)LUMOS_OP},
     {"fused_kernels", "fused elementwise and normalization kernels",
-     "Fusing neighboring elementwise and normalization kernels, which then move fewer bytes,",
-     (enum report_paint)LUMOS_ELEMENTWISE},
+     "Fusing neighboring elementwise and normalization kernels", (enum report_paint)LUMOS_ELEMENTWISE},
     {"fused_launches", "fused elementwise and normalization kernels",
      "Launching neighboring elementwise and normalization kernels as one (their shapes are not recorded, so kernel "
      "time "
@@ -519,14 +518,19 @@ static const struct improvement *improvement_of(const struct report_opportunitie
   return NULL;
 }
 
-void report_put_improvement(const struct report_opportunities *opportunities, const struct report_opportunity *change,
-                            struct lumos_text *out) {
+void report_put_improving(const struct report_opportunities *opportunities, const struct report_opportunity *change,
+                          struct lumos_text *out) {
   const struct improvement *improvement = improvement_of(opportunities, change);
   bool rest = improvement != NULL && strcmp(improvement->kind, "cuda_graphs") == 0 &&
               report_practice_uses_graphs(&opportunities->practice);
   lumos_text_put(out, improvement == NULL ? "The change"
                       : rest              ? "Launching the rest of each pass in CUDA graphs"
                                           : improvement->doing);
+}
+
+void report_put_improvement(const struct report_opportunities *opportunities, const struct report_opportunity *change,
+                            struct lumos_text *out) {
+  report_put_improving(opportunities, change, out);
   put_gain(opportunities, change, out);
 }
 

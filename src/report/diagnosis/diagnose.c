@@ -180,14 +180,31 @@ static int64_t longest_wait(const struct diagnosis_figures *figures) {
 
 /* Neither its kernels nor its threads take longer than others': the rank waits for somebody itself, beside whose
  * communication its kernels run. */
+static bool has_ordinary_kernels(const struct diagnosis_rank *late, int64_t ratio) {
+  return late->pace != LUMOS_ABSENT && !has_slower_kernels(late) && late->late_compute > late->late_host &&
+         ratio < DIAGNOSIS_SLOW_PACE;
+}
+
+static bool waits_for_data(const struct diagnosis_figures *figures, uint32_t rank) {
+  int64_t own = diagnosis_blocked_by_loader(figures, rank).time;
+  return own - diagnosis_blocked_by_loader(figures, LUMOS_NONE).time > lateness(&figures->ranks[rank]) / MOST_OF;
+}
+
+/* Its threads take hardly longer than those of similar ranks, it is late by no more than that can make of a step, and no
+ * op stands out: where CPUs set the pace some rank is always the latest, and nothing is wrong with it. */
+static bool has_ordinary_threads(const struct diagnosis_figures *figures, uint32_t rank,
+                                 const struct diagnosis_excess *threads, int64_t ratio) {
+  int64_t late = lateness(&figures->ranks[rank]);
+  return cause_of(figures, rank) == LUMOS_CAUSE_SLOW_CPU && ratio < DIAGNOSIS_SLOW_CPU &&
+         report_share(late, figures->step) < DIAGNOSIS_SLOW_CPU - 1000000 && threads->time <= late / MOST_OF &&
+         !waits_for_data(figures, rank);
+}
+
 static bool is_excused(const struct diagnosis_figures *figures, uint32_t rank) {
-  const struct diagnosis_rank *late = &figures->ranks[rank];
-  if (late->pace == LUMOS_ABSENT || has_slower_kernels(late) || late->late_compute <= late->late_host) {
-    return false;
-  }
   struct diagnosis_excess threads = diagnosis_thread_excess(figures, rank);
   int64_t ratio = report_share(threads.own, threads.others);
-  return ratio != LUMOS_ABSENT && ratio < DIAGNOSIS_SLOW_PACE;
+  return ratio != LUMOS_ABSENT &&
+         (has_ordinary_kernels(&figures->ranks[rank], ratio) || has_ordinary_threads(figures, rank, &threads, ratio));
 }
 
 /* The latest straggler for this cause that no finding has; LUMOS_NONE. */

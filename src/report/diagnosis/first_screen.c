@@ -201,15 +201,16 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     int64_t least = diagnosis_unslowed_gain(story, &gain);
     lumos_text_put(&figure, gain.at_most ? "up to " : least != LUMOS_ABSENT ? "at least " : "");
     report_put_share(&figure, least != LUMOS_ABSENT ? least : gain.share);
-    diagnosis_put_gain(story, &gain, &evidence);
+    struct diagnosis_gain headline = diagnosis_headline_gain(story);
+    bool is_told = diagnosis_same_gain(&gain, &headline); /* by the lines above, with what to do */
+    (is_told ? diagnosis_put_changing : diagnosis_put_gain)(story, &gain, &evidence);
     diagnosis_put_gain_range(&gain, &evidence);
     int64_t spread = story->facts->step_spread;
     if (spread != LUMOS_ABSENT && llabs(spread) > gain.share) {
       lumos_text_put(&evidence, "; similar steps differ by more");
     }
-    if (gain.opportunity != NULL && gain.opportunity != diagnosis_cure(story).opportunity &&
-        (gain.is_change || story->diagnosis->findings[0].cause != LUMOS_CAUSE_COMPUTE)) {
-      lumos_text_put(&evidence, ". "); /* its action, which the page's first lines lack */
+    if (!is_told && gain.opportunity != NULL) {
+      lumos_text_put(&evidence, ". ");
       (gain.is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
                                                                                        gain.opportunity, &evidence);
     }

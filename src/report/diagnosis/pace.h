@@ -11,8 +11,8 @@
  * time, so that those beside communication, which are slower, do not count. O(tasks log tasks). */
 void diagnosis_read_paces(struct diagnosis_figures *figures);
 
-/* A pace from which on a GPU is slow (chosen: chips of one kind differ by some percent), and one from which on its kernels
- * explain that its rank is late. */
-enum { DIAGNOSIS_SLOW_PACE = 1150000, DIAGNOSIS_SLOWER_PACE = 1050000 };
+/* A pace from which on a GPU is slow (chosen: chips of one kind differ by some percent), one from which on its kernels
+ * explain that its rank is late, and one from which on a CPU is slow (chosen: like ranks' differ by some percent). */
+enum { DIAGNOSIS_SLOW_PACE = 1150000, DIAGNOSIS_SLOWER_PACE = 1050000, DIAGNOSIS_SLOW_CPU = 1100000 };
 
 #endif

@@ -41,11 +41,22 @@ struct diagnosis_gain {
   enum lumos_cause cause;    /* whose cure it is; LUMOS_CAUSE_COMPUTE: nobody's */
   const struct report_opportunity *opportunity; /* that was simulated; NULL: none */
 };
-/* Of the first finding's cure alone, of the best kind of work, and of the cure or the change that gains most, or, where
- * neither is known, of the best kind of work. */
+/* Of the first finding's cure alone; of the best kind of work; of whichever helps most: the cure, a change, or half of a
+ * kind of work where there is no other or it can be had; and the one that the headline states. */
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_work(const struct diagnosis_story *story);
 struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story);
+struct diagnosis_gain diagnosis_headline_gain(const struct diagnosis_story *story);
+bool diagnosis_same_gain(const struct diagnosis_gain *gain, const struct diagnosis_gain *other);
+/* The step that a gain is a share of on its bar: the simulated one, or the one without the profiler where that is much
+ * shorter, so that nothing counts as a gain which recording took. */
+int64_t diagnosis_gain_base(const struct diagnosis_story *story);
+int64_t diagnosis_row_gain(const struct diagnosis_story *story, int64_t time);
+/* "-21.6 %", "at least -75.8 %" of a step without the profiler, or that no gain is known. */
+void diagnosis_put_row_gain(const struct diagnosis_story *story, int64_t time, struct lumos_text *out);
+/* "Launching each pass as a CUDA graph": a subject. */
+void diagnosis_put_changing(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                            struct lumos_text *out);
 /* Of recorded steps that the profiler makes much longer: what is gained at least of a step without it; LUMOS_ABSENT. */
 int64_t diagnosis_unslowed_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */

@@ -64,6 +64,7 @@ static void fill_range(const struct report_content *content, struct report_scope
 static size_t fill_rows(const struct report_content *content, const struct report_opportunity_list *list, size_t rows,
                         struct report_scope **section, struct report_scope *root) {
   const struct report_opportunities *opportunities = &content->opportunities;
+  struct diagnosis_story story = report_story(content);
   bool changes = list == &opportunities->changes;
   for (size_t i = 0; i < list->count && rows < ACTIONS; i++) {
     const struct report_opportunity *one = &list->items[i];
@@ -78,8 +79,7 @@ static size_t fill_rows(const struct report_content *content, const struct repor
     report_set_take(row, "work", &text);
     report_put_time(&text, one->half);
     report_set_take(row, "time", &text);
-    lumos_text_put(&text, "\xE2\x88\x92");
-    report_put_share(&text, report_opportunity_gain_share(opportunities, one->half));
+    diagnosis_put_row_gain(&story, one->half, &text);
     report_set_take(row, "gain", &text);
     (changes ? report_put_improvement_action : report_put_opportunity_action)(opportunities, one, &text);
     report_set_take(row, "action", &text);

@@ -1,0 +1,260 @@
+"""Check what a page's sentences compare ("most", "longest", "would help more", "later than") against the JSON document: who is named must be the one.
+
+Used by shares.py. A clause that compares and that no rule here knows is a fault, too, unless it compares nothing of this job.
+"""
+import re
+
+TIME = r'([\d,.]+ (?:ns|µs|ms|s))(?![\w])'
+SHARE = r'([+−<-]*[\d,]+(?:\.\d+)? %)'
+UNITS = {'ns': 1, 'µs': 1e3, 'ms': 1e6, 's': 1e9}
+COMPARES = re.compile(r'\b(?:more|less|longer|shorter|longest|shortest|most|least|later|late|latest|earlier|earliest|twice|fewer|above|below|slower|faster|'
+                      r'largest|strongest|worst)\b|[\d.] times\b')
+# Of every job: what to do, how to read a picture, thresholds.
+OF_EVERY_JOB = re.compile('|'.join([
+    r'^fair (?:above|below) ', r'line above a lane shows', r'^The line below the last bar', r'^Its largest source', # which shares.py checks
+     r'A strip above a stream', r'counts twice', r'are one part$', r'^The worst come first', r'^its color is the kind that ran longest', r'is late is known, but not why',
+    r'add up to at most 100 %', r'at least one task runs', r'at most, between rows', r'^Layers more than 10 % above', r'earliest start to the latest end',
+    r'more than a tenth of the step', r'^GPU starts later or earlier', r' of .* or more have their own box$', r'^Weighted by occupancy', r'^There would be more than ',
+    r'^\d[\d,]* more (?:lane|constraint|note|of them)', r'constraints? with a slack of .* left out$', r'^How late each rank arrives', r'longer compared',
+    r'^(?:Capture|Record|Use|Try|Launch|Make|Convert|Move|Attend|Multiply|Accumulate|Keep|Overlap|Halving|Write|Fuse|Give) ', r'^The delay in the headline',
+    r'^Fusing .*: a step of ', r'^What the imbalance costs', r'No kind of work alone', r'^no change saves more', r'^The stronger the color', r'worst step$', r'^of the late rank',
+    r'a step of at least', r'would take at least', r'^less than 0\.5', r'^Headline', r'^recorded steps longer', r'^What .* takes? longer', r'^than .* without the profiler',
+    r'^no longer', r'may be longer than every', r'^The error', r'^Kinds with less than', r'^so that no', r'latest ranks', r'^no kind of work',
+]))
+
+
+def nanoseconds(text):
+    number, unit = text.split(' ')
+    return float(number.replace(',', '')) * UNITS[unit]
+
+
+def half_digit(text):
+    number, unit = text.split(' ')
+    return UNITS[unit] * 0.5 * 10 ** -(len(number.split('.')[1]) if '.' in number else 0)
+
+
+def fraction(text):
+    return float(re.sub('[^0-9.]', '', text)) / 100
+
+
+class Checker:
+    def __init__(self, document, losses):
+        self.document, self.losses = document, losses
+        self.checked, self.faults, self.edited = 0, [], document['edited']
+        self.spoken = 'simulated' if self.edited or document['step_time']['measured'] is None else 'measured'
+        self.findings = document['diagnosis']['findings']
+        self.unprofiled = document['trust'].get('unprofiled_step_time')
+
+    def table(self, name):
+        found = self.document['tables'][name]
+        return [dict(zip(found['columns'], row)) for row in found['rows']]
+
+    def whole(self, name):
+        return self.document['tables'][name]['whole']
+
+    def expect(self, holds, text, why):
+        self.checked += 1
+        if not holds:
+            self.faults.append('%s: %s' % (text, why))
+
+    # ---- What the document has ----
+
+    def of_ranks(self, figures):
+        """rank: the mean over the steps that count."""
+        sums = {}
+        for row in self.document['rank_steps']:
+            if row['timeline'] == self.spoken and not row.get('left_out') and 'step_time' in row:
+                sums.setdefault(row['rank'], []).append(sum(row.get(figure) or 0 for figure in figures))
+        return {rank: sum(values) / len(values) for rank, values in sums.items()}
+
+    def gains(self):
+        """Shares that changes gain; of half of a kind of work, too, where there is no overhead to remove or GEMMs are in wide formats."""
+        return [row['gain_share'] for row in self.table('improvements') if row['gain_share'] is not None]
+
+    def metric(self, name):
+        return [metric for metric in self.document['metrics'] if metric['name'] == name]
+
+    # ---- Rules ----
+
+    def loss(self, text, match):
+        of = self.of_ranks([self.losses[match[1]]])
+        self.expect(of[int(match[2])] <= min(of.values()), text, 'rank %s has not the least' % match[2])
+        self.expect(of[int(match[3])] >= max(of.values()), text, 'rank %s has not the most' % match[3])
+
+    def no_overhead(self, text, match):
+        large = [one['cause'] for one in self.findings if one['cause'] not in ('compute', 'profiler') and one['share'] >= 0.05]
+        self.expect(not large, text, '%s is above 5 %%' % large)
+
+    def longest_layer(self, text, match):
+        rows = {row['where']: row['total'] for row in self.table('layers') if row['where'].startswith('layer ')}
+        self.expect(rows['layer ' + match[1]] >= max(rows.values()), text, 'another layer takes longer')
+
+    def longest_wait(self, text, match):
+        waits = {(row['rank'], row['peer']): row['time'] for row in self.table('waits')}
+        self.expect(waits[('rank ' + match[1], 'rank ' + match[2])] >= max(waits.values()), text, 'another rank waits longer')
+
+    def late(self, text, match):
+        rows = {row['rank']: row for row in self.table('stragglers')}
+        named = rows['rank ' + match[1]]
+        late = [row['delay'] for row in rows.values() if row['straggler'] is not None]
+        self.expect(named['straggler'] is not None and named['delay'] >= max(late), text, 'another rank is later')
+
+    def nobody_late(self, text, match):
+        self.expect(all(row['straggler'] is None for row in self.table('stragglers')), text, 'a rank is')
+
+    def ratio(self, text, match):
+        ratios = [one['ratio'] for one in self.findings if one.get('ratio') is not None]
+        slack = 0.0501 if '.' in match[1] else 0.501
+        self.expect(any(abs(float(match[1]) - ratio) < slack and ratio >= 1.1 for ratio in ratios), text, 'the document has %s' % ratios)
+
+    def work_of_stage(self, text, match):
+        stage_of = {int(rank): int(stage) for row in self.table('pipeline') for stage, rank in re.findall(r'^stage (\d+), rank (\d+)', row['where'])}
+        of = {}
+        for rank, time in self.of_ranks(['exposed_compute', 'overlapped']).items():
+            of.setdefault(stage_of.get(rank), []).append(time)
+        means = {stage: sum(times) / len(times) for stage, times in of.items()}
+        own = means.pop(int(match[1]))
+        others = sum(means.values()) / len(means)
+        self.expect(own >= max(means.values()), text, 'another stage has more work')
+        self.expect(abs(float(match[2]) - own / others) < 0.06, text, 'it has %.2f times their work' % (own / others))
+
+    def more_there(self, text, match):
+        self.expect(any(one.get('op_time') is not None and abs(one['op_time'] - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001 for one in self.findings), text,
+                    'no finding has that time')
+
+    def less_than_delay(self, text, match):
+        first, paths = self.findings[0], {}
+        for metric in self.metric('straggler_free_path'):
+            kind = metric['scope']['kind']
+            paths[kind] = paths.get(kind, 0) + metric['value']
+        kind = {'CPUs': 'cpu', 'GPU work': 'gpu', 'communication': 'communication', 'delays between tasks': 'other'}[match[1]]
+        self.expect(paths[kind] >= max(paths.values()), text, '%s limits it' % max(paths, key=paths.get))
+        cure = [row for row in self.table('improvements') if row['change'].startswith('slow ranks')]
+        self.expect(cure[0]['gain'] < first['ranks'][0]['time'], text, 'it is not less')
+
+    def helps_most(self, text, match):
+        """The tile says how much; that is no less than any change gains."""
+        self.expect(self.best is None or self.best >= max(self.gains() + [0]) - 0.0006, text, 'a change gains %s, the best %s' % (max(self.gains() + [0]), self.best))
+
+    def helps_more(self, text, match):
+        cure = re.findall(r'\(−([\d.]+) %', self.before)
+        self.expect(cure and fraction(match[1]) >= 2 * float(cure[-1]) / 100 - 0.001, text, 'the cure before it gains %s %%' % cure[-1:])
+        rows = self.gains() + [row['half_gain_share'] for row in self.table('opportunities')]
+        if self.unprofiled is None or 'at least' not in text:
+            self.expect(any(abs(fraction(match[1]) - gain) < 0.0006 for gain in rows), text, 'nothing gains that')
+
+    def differ_by_more(self, text, match):
+        self.expect(abs(self.document['trust']['step_spread']) >= (self.best or 0), text, 'they differ by %s' % self.document['trust']['step_spread'])
+
+    def op_of_most(self, text, match):
+        rows = [row for row in self.table('idleops') if not row['op'].startswith('(')]
+        self.expect(rows and match[1].rstrip('…') in max(rows, key=lambda row: row['time'])['op'], text, 'another op costs more')
+
+    def op_of_finding(self, text, match):
+        self.expect(any((one.get('op') or '').startswith(match[1].rstrip('…')) for one in self.findings), text, 'no finding has that op')
+
+    def most_communication(self, text, match):
+        rows = [row for row in self.table('groups') if row['transfer'] is not None]
+        self.expect(max(rows, key=lambda row: row['transfer'])['op'] == match[1], text, 'another operation takes longer')
+
+    def idle_bins(self, text, match):
+        values = [row[self.spoken] for row in self.table('busy') if row[self.spoken] is not None]
+        count = sum(value < 0.5 for value in values)
+        said = 0 if match[1] is None else int(match[1].replace(',', ''))
+        self.expect(abs(said - count) <= 1, text, '%d are' % count)  # the last bin may be cut short
+
+    def recording_is_longer(self, text, match):
+        self.expect(self.document['step_time']['measured'] > self.unprofiled, text, 'they are not')
+
+    def beats_unprofiled(self, text, match):
+        self.expect(fraction(match[1]) >= 0 and self.unprofiled is not None, text, 'no step without the profiler is known')
+
+    def row_of_change(self, text, match):
+        self.expect(nanoseconds(match[1]) >= self.unprofiled - half_digit(match[1]), text, 'it is less')
+
+    def against_measured(self, text, match):
+        steps = self.document['step_time']
+        self.expect((steps['simulated'] > steps['measured']) == (match[1] == 'more'), text, 'the other way round')
+
+    def instead(self, text, match):
+        self.expect((nanoseconds(match[1]) > nanoseconds(match[2])) == (match[3][0] == '+'), text, 'the sign is wrong')
+
+    def unknown_cause(self, text, match):
+        self.expect(any(abs((row['unknown'] or 0) - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001 for row in self.table('stragglers')), text, 'no rank is')
+
+    def of_trust(self, text, match):
+        trust = self.document['trust']
+        pairs = [('replay_error', 'replay_error_worst'), ('transplant_error', 'transplant_error_worst')]
+        worst = fraction(match[1])
+        self.expect(any(trust.get(b) is not None and abs(abs(trust[b]) - worst) < 0.0011 and abs(trust[b]) >= abs(trust.get(a) or 0) - 1e-6 for a, b in pairs), text,
+                    'the worst errors are %s' % [trust.get(b) for a, b in pairs])
+
+    def tops(self, name, key, names, text):
+        rows = sorted(self.table(name), key=lambda row: -row['time'])
+        least = min((row['time'] for row in rows if row[key] in names), default=None)
+        self.expect(least is not None and all(row['time'] <= least or row[key] in names for row in rows), text, 'the largest are %s' % [row[key] for row in rows[:len(names)]])
+
+    def largest_kinds(self, text, match):
+        names = [name for name in re.findall(r'[\d.]+ % ([^,;]+?)(?= and|,|;|$)', text.split(' of it is ')[0])]
+        self.tops('pathkinds' if match[1].startswith('The critical') else 'kinds', 'kind', names, text)
+        rank = re.search(r'of it is on rank (\d+)$', text)
+        if rank:
+            self.tops('pathranks', 'rank', ['rank ' + rank[1]], text)
+
+    def range_of_steps(self, text, match):
+        times = [row['step_time'] for row in self.document['job_steps'] if row['timeline'] == self.spoken and not row.get('left_out') and 'step_time' in row]
+        if times and text.startswith(match[0]) and 'rank-step' not in text:
+            self.expect(abs(min(times) - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001, text, 'the shortest takes %s' % min(times))
+            self.expect(abs(max(times) - nanoseconds(match[2])) <= half_digit(match[2]) * 1.001, text, 'the longest takes %s' % max(times))
+
+    RULES = [(re.compile(pattern), rule) for pattern, rule in [
+        (r'^(.+ takes?) [\d.<]+ % of the step: from [\d.<]+ % on rank (\d+) to [\d.<]+ % on rank (\d+)', loss),
+        (r'no (?:single |other )*(?:overhead|cause of (?:its|their) idle time \([\d.]+ %\)) is above 5 %', no_overhead),
+        (r'the longest of them .* \(layer (\d+), .* more\)', longest_layer),
+        (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
+        (r'^' + TIME + r' more for a cause that was not recorded', unknown_cause),
+        (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
+        (r'^No rank is late compared with similar ranks', nobody_late),
+        (r'(?:threads|kernels) take ([\d.]+) times as long as those of similar ranks', ratio),
+        (r'take ([\d.]+) times as long as the same ones elsewhere', ratio),
+        (r'stage (\d+) \(.*\) has ([\d.]+) times the work of other stages', work_of_stage),
+        (r'it spends ' + TIME + ' more there than similar ranks', more_there),
+        (r'^less than the delay, because (.*?) then limits? ', less_than_delay),
+        (r' would help most$', helps_most),
+        (r' would help more \((?:at least )?' + SHARE, helps_more),
+        (r'^similar steps differ by more', differ_by_more),
+        (r'the op that costs most is “(.*)”', op_of_most),
+        (r'most blocking is in “(.*)”', op_of_finding),
+        (r'^most of it is (\w+)', most_communication),
+        (r'^Of [\d,]+ bins of .*, ([\d,]+) (?:is|are) busy for less than half', idle_bins),
+        (r'^No bin of (?P<none>.*) is busy for less than half()', lambda self, text, match: self.idle_bins(text, {1: None})),
+        (r'^Recorded steps are longer than steps without the profiler by', recording_is_longer),
+        (r'^not less than the ' + TIME, row_of_change),
+        (r'^at least −?' + SHARE, beats_unprofiled),
+        (r'(more|less) than measured', against_measured),
+        (r'takes ' + TIME + ' instead of ' + TIME + r' \((.)', instead),
+        (r'^(?:mean size[;,] )?worst ' + SHARE, of_trust),
+        (r'^(The critical path is|GPU time is) [\d.]+ %', largest_kinds),
+        (r'^\d+ steps?, ' + TIME + ' to ' + TIME, range_of_steps),
+    ]]
+
+    def clause(self, text):
+        for pattern, rule in self.RULES:
+            match = pattern.search(text)
+            if match:
+                return rule(self, text, match)
+        if COMPARES.search(text) and not OF_EVERY_JOB.search(text):
+            self.faults.append('%s: compares what no rule of this test knows' % text)
+
+
+def check(texts, best, document, losses):
+    """How many comparisons were checked, and what is wrong. `best`: the largest gain that the first screen states, a fraction; None."""
+    checker = Checker(document, losses)
+    checker.best = best
+    for text in texts:
+        text = text.replace('\u00a0', ' ').replace('\u200b', '')
+        checker.before = text
+        for part in re.split(r'(?<=[.;])\s+|(?<=late), and (?=\d)|(?<= of the step\)), and ', text):
+            checker.before = text[:text.find(part)] if part in text else text
+            checker.clause(part.strip().rstrip('.;'))
+    return checker.checked, checker.faults
