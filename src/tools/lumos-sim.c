@@ -2,12 +2,16 @@
 #include "tools/simulating.h"
 
 #include <lumos/export.h>
+#include <lumos/sweep.h>
+#include <lumos/transform.h>
 #include <string.h>
 
 struct simulating {
   const char *model;         /* NULL: ours */
   const char *trace;         /* where the timelines go; NULL: nowhere */
   const char *critical_path; /* where critical paths go */
+  const char *sweep;         /* configurations to predict instead; NULL: none */
+  int64_t gpus;              /* of each of them; 0: as many as it takes */
   struct tool_simulating simulating;
 };
 
@@ -48,6 +52,17 @@ static bool check(const struct tool_stream *stream, struct lumos_error *error) {
   if (simulating->model != NULL && !lumos_model_find(simulating->model, &model)) {
     return lumos_fail(error, "option --model: '%s' is not a model; use lumos, dpro or daydream", simulating->model);
   }
+  if (simulating->sweep == NULL && simulating->gpus != 0) {
+    return lumos_fail(error, "option --gpus: it belongs to --sweep, such as --sweep auto");
+  }
+  if (simulating->gpus > INT32_MAX) {
+    return lumos_fail(error, "option --gpus: %lld is more than there can be", (long long)simulating->gpus);
+  }
+  if (simulating->sweep != NULL &&
+      (simulating->model != NULL || simulating->trace != NULL || simulating->critical_path != NULL)) {
+    return lumos_fail(
+        error, "option --sweep: it writes a line for each configuration, without --model, --trace or --critical-path");
+  }
   return check_outputs(simulating, stream, error) && tool_simulating_check(&simulating->simulating, error) &&
          lumos_output_try(simulating->trace, error) && lumos_output_try(simulating->critical_path, error);
 }
@@ -55,10 +70,33 @@ static bool check(const struct tool_stream *stream, struct lumos_error *error) {
 static bool simulate(struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
   const struct simulating *simulating = stream->context;
   enum lumos_model model = LUMOS_MODEL_LUMOS;
+  if (simulating->sweep != NULL) {
+    return lumos_transform_begin(job, error); /* each configuration is simulated by itself */
+  }
   return (simulating->model == NULL || lumos_model_find(simulating->model, &model)) &&
          tool_simulate(job, model, &simulating->simulating, error) &&
          (simulating->trace == NULL || lumos_timelines_write(job, simulating->trace, error)) &&
          (simulating->critical_path == NULL || lumos_critical_path_write(job, simulating->critical_path, error));
+}
+
+static bool write(const struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
+  const struct simulating *simulating = stream->context;
+  if (simulating->sweep == NULL) {
+    return tool_write(job, stream->output, error);
+  }
+  const struct lumos_sweep sweep = {.grid = simulating->sweep,
+                                    .gpus = (int32_t)simulating->gpus,
+                                    .processes = (size_t)stream->input.threads,
+                                    .hardware = simulating->simulating.hardware};
+  struct lumos_output output;
+  if (!lumos_output_open(&output, stream->output, error)) {
+    return false;
+  }
+  if (!lumos_sweep(job, &sweep, &output.text, error)) {
+    lumos_output_discard(&output);
+    return false;
+  }
+  return lumos_output_commit(&output, error);
 }
 
 static const char *const examples[] = {
@@ -74,6 +112,8 @@ static const char *const examples[] = {
     "lumos-sim job.graph -o job.sim --critical-path - | jq -c '.steps[].parts | max_by(.until - .from)'",
     "HTA's kernel table: each kernel's sum in microseconds",
     "lumos-sim --hta job.graph | jq -c 'select(.name==\"hta_kernel_sum\") | [.scope.name, .value]'",
+    "The best of many configurations of 64 GPUs, without another recording",
+    "lumos-sim --sweep auto --gpus 64 job.graph | jq -c 'select(.type==\"configuration\")'",
     "Both timelines side by side, to look at in Perfetto",
     "lumos-sim job.graph --trace timelines.json.gz -o job.sim",
     NULL,
@@ -81,7 +121,8 @@ static const char *const examples[] = {
 
 int main(int argc, char **argv) {
   struct simulating simulating = {0};
-  struct tool_stream stream = {.name = "lumos-sim", .check = check, .change = simulate, .context = &simulating};
+  struct tool_stream stream = {
+      .name = "lumos-sim", .check = check, .change = simulate, .write = write, .context = &simulating};
   const struct lumos_option options[] = {
       {LUMOS_OPTION_TEXT, 0, "model", "lumos|dpro|daydream", &simulating.model,
        "Which dependencies the simulation follows: lumos, the default, all of them. dpro leaves out waits between "
@@ -98,6 +139,16 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
        "Write the critical path of every step, part by part, and each task's slack to FILE, as JSON. Slack is how much "
        "later a task could run without delaying a step. The file is compressed where the name ends in .gz."},
+      {LUMOS_OPTION_TEXT, 0, "sweep", "GRID", &simulating.sweep,
+       "Predict many configurations instead, and write a line of JSON for each, the best first. GRID is auto, or axes "
+       "such as 'dp=8,16 pp=2,4 "
+       "schedule=1f1b,zb-h1', of which all combinations are predicted: tp, pp, dp, vp, schedule, layers, "
+       "micro-batches, micro-batch, "
+       "global-batch, bucket-mb, overlap-gradients, distributed-optimizer, hidden, ffn, heads, kv-heads, head-dim, "
+       "seq, vocab. The global batch "
+       "stays as recorded unless micro-batches or global-batch is an axis."},
+      {LUMOS_OPTION_NUMBER, 0, "gpus", "N", &simulating.gpus,
+       "With --sweep: every configuration runs on N GPUs, with as many replicas as they hold."},
       TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };

@@ -1,0 +1,44 @@
+/* Many configurations of one recorded job, each predicted: which would be best? */
+#ifndef LUMOS_SWEEP_H
+#define LUMOS_SWEEP_H
+
+#include <lumos/error.h>
+#include <lumos/job.h>
+#include <stddef.h>
+
+struct lumos_text;
+
+/* `grid`: axes parted by blanks, each NAME=VALUE,VALUE..., such as "dp=8,16 pp=2,4 schedule=1f1b,zb-h1". A name is that of an
+ * option of lumos-transform that takes one value: tp, pp, dp, vp, schedule, layers, micro-batches, bucket-mb, overlap-gradients,
+ * distributed-optimizer, and the sizes hidden, ffn, heads, kv-heads, head-dim, seq, micro-batch, vocab; or global-batch, the
+ * sequences of a step. Every combination is a configuration, but those that differ from another only in what a pipeline of one
+ * stage does not have, and interleaved schedules of one chunk.
+ *
+ * What no axis names stays as recorded, with two exceptions. With `gpus` there are as many replicas as these GPUs hold,
+ * where dp is no axis. And the global batch stays: where another number of replicas or sequences of a micro-batch is asked for, and
+ * micro-batches is no axis, a replica does as many micro-batches as that takes.
+ *
+ * grid NULL or "auto": tensor-parallel ranks by powers of two up to 8 where several were recorded, stages by powers of two, schedules 1f1b,
+ * zb-h1 and interleaved with two chunks, sequences of a micro-batch by factors of two up to twice the recorded ones where shapes were
+ * recorded. Axes behind "auto" are added, or stand in the place of its own.
+ */
+struct lumos_sweep {
+  const char *grid;
+  int32_t gpus;         /* of every configuration; 0: as many as it takes */
+  size_t processes;     /* that predict at a time; 0: one for each core */
+  const char *hardware; /* as of struct lumos_simulation */
+};
+
+/* Write one line of JSON for each configuration, behind a line that says what they are of: those that can be predicted first, the
+ * most tokens a second and GPU first (the shortest step, where tokens are not known), then the others with why not. Fields:
+ *   type "sweep", format 1, grid, gpus?, configurations, predicted, refused
+ *   type "configuration", place (from 1), the axes by name (blanks and dashes of names become _), gpus, global_batch?, step_time,
+ *     low?, high? (ns, 90 %), tokens_per_second_per_gpu?, mfu? (a share), bubble? (a share of the step), could_be_best (its range
+ *     reaches that of the first)
+ *   type "refused", the axes, why
+ * The job, at stage graph or later and not edited, is not changed: each configuration is predicted by a process of its own, so what one needs
+ * is gone with it. Bytes do not depend on how many there are at a time. LUMOS_UNUSABLE for a bad grid, and where nothing can be predicted. */
+bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *out,
+                 struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,179 @@
+#include "sweep/predict.h"
+
+#include "report/content/facts.h"
+
+#include <lumos/rebuild.h>
+#include <lumos/sim.h>
+#include <lumos/transform.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What is left open ---- */
+
+static bool read_number(const struct sweep_configuration *configuration, enum sweep_axis axis, int64_t recorded,
+                        int64_t *number, struct lumos_error *error) {
+  enum { MOST = 1 << 24 };
+  const char *text = configuration->values[axis];
+  char *end = NULL;
+  *number = text == NULL ? recorded : strtoll(text, &end, 10);
+  return text == NULL || (*text >= '0' && *text <= '9' && *end == '\0' && *number > 0 && *number <= MOST) ||
+         lumos_fail(error, "%s: '%.40s' is not a whole number from 1 to %d", sweep_axis_name(axis), text, MOST);
+}
+
+static bool find_replicas(struct sweep_plan *plan, int64_t asked, int64_t recorded, int64_t gpus, int64_t of_replica,
+                          struct lumos_error *error) {
+  plan->replicas = asked;
+  if (asked == 0 && gpus > 0) {
+    plan->replicas = gpus / of_replica;
+    if (plan->replicas * of_replica != gpus) {
+      return lumos_fail(error, "%lld GPUs cannot be divided among replicas of %lld", (long long)gpus,
+                        (long long)of_replica);
+    }
+  }
+  int64_t replicas = plan->replicas > 0 ? plan->replicas : recorded;
+  plan->gpus = replicas * of_replica;
+  return gpus <= 0 || plan->gpus == gpus ||
+         lumos_fail(error, "it takes %lld GPUs, not %lld", (long long)plan->gpus, (long long)gpus);
+}
+
+static bool find_micro_batches(struct sweep_plan *plan, int64_t asked, int64_t global, int64_t sequences,
+                               struct lumos_error *error) {
+  plan->micro_batches = asked;
+  if (asked == 0 && global > 0 && sequences > 0) {
+    plan->micro_batches = global / sequences;
+    if (plan->micro_batches * sequences != global) {
+      return lumos_fail(error, "a step's %lld sequences cannot be divided among micro-batches of %lld in all replicas",
+                        (long long)global, (long long)sequences);
+    }
+  }
+  return true;
+}
+
+static int64_t wide(int32_t value) { return value > 0 ? value : 0; }
+static int64_t or_one(int32_t value) { return value > 0 ? value : 1; }
+
+bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
+                     const struct sweep_configuration *configuration, struct lumos_error *error) {
+  const struct lumos_model_description *model =
+      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
+  int64_t tp, pp, dp, batch, count, global;
+  int64_t was = wide(model->micro_batch) * wide(model->micro_batches) * or_one(model->sizes.dp);
+  *plan = (struct sweep_plan){.gpus = LUMOS_ABSENT, .global_batch = LUMOS_ABSENT};
+  if (!read_number(configuration, SWEEP_TP, or_one(model->sizes.tp), &tp, error) ||
+      !read_number(configuration, SWEEP_PP, or_one(model->sizes.pp), &pp, error) ||
+      !read_number(configuration, SWEEP_DP, 0, &dp, error) ||
+      !read_number(configuration, SWEEP_MICRO_BATCH, wide(model->micro_batch), &batch, error) ||
+      !read_number(configuration, SWEEP_MICRO_BATCHES, 0, &count, error) ||
+      !read_number(configuration, SWEEP_GLOBAL_BATCH, was, &global, error) ||
+      !find_replicas(plan, dp, or_one(model->sizes.dp), sweep->gpus, tp * pp, error)) {
+    return false;
+  }
+  int64_t replicas = plan->replicas > 0 ? plan->replicas : or_one(model->sizes.dp);
+  if (!find_micro_batches(plan, count, global, batch * replicas, error)) {
+    return false;
+  }
+  int64_t micro_batches = plan->micro_batches > 0 ? plan->micro_batches : wide(model->micro_batches);
+  if (batch > 0 && micro_batches > 0) {
+    plan->global_batch = batch * micro_batches * replicas;
+  }
+  return true;
+}
+
+/* ---- The change ---- */
+
+/* Numbers of the plan stand in the place of what the configuration leaves open. */
+static const char *value_of(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
+                            enum sweep_axis axis, char *room, size_t size) {
+  int64_t number = axis == SWEEP_DP ? plan->replicas : axis == SWEEP_MICRO_BATCHES ? plan->micro_batches : 0;
+  if (configuration->values[axis] != NULL || number == 0) {
+    return configuration->values[axis];
+  }
+  (void)snprintf(room, size, "%lld", (long long)number);
+  return room;
+}
+
+static bool resize(struct lumos_job *job, const struct sweep_configuration *configuration, struct lumos_error *error) {
+  struct lumos_text sizes = LUMOS_TEXT_BUFFER;
+  for (int axis = 0; axis <= SWEEP_LAST_SIZE; axis++) {
+    if (configuration->values[axis] != NULL) {
+      lumos_text_format(&sizes, "%s%s=%s", sizes.length == 0 ? "" : ",", sweep_axis_name((enum sweep_axis)axis),
+                        configuration->values[axis]);
+    }
+  }
+  bool any = sizes.length > 0;
+  lumos_text_char(&sizes, '\0');
+  bool done = !any || lumos_transform_sizes(job, sizes.bytes, error);
+  lumos_text_free(&sizes);
+  return done;
+}
+
+static bool rebuild(struct lumos_job *job, const struct sweep_configuration *configuration,
+                    const struct sweep_plan *plan, struct lumos_error *error) {
+  struct lumos_rebuild asked = {0};
+  for (int axis = SWEEP_LAST_SIZE + 1; axis <= SWEEP_LAST_OF_REBUILD; axis++) {
+    char room[24];
+    const char *value = value_of(configuration, plan, (enum sweep_axis)axis, room, sizeof room);
+    if (value != NULL && !lumos_rebuild_ask(&asked, sweep_axis_name((enum sweep_axis)axis), value, error)) {
+      return false;
+    }
+  }
+  return lumos_rebuild(job, &asked, error);
+}
+
+/* ---- Figures ---- */
+
+/* The mean over the steps that count, of what the shapes say, or else the model. */
+static int64_t find_mfu(const struct report_facts *facts) {
+  const struct lumos_job *job = facts->job;
+  int64_t sums[2] = {0, 0}, counts[2] = {0, 0};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool is_one = metric->source == LUMOS_METRIC_SIMULATED && metric->scope.rank == LUMOS_ABSENT_INT &&
+                  strcmp(lumos_string(job->strings, metric->name), "mfu") == 0 &&
+                  report_step_counts(facts, metric->scope.step);
+    if (is_one) {
+      bool shapes = strcmp(lumos_string(job->strings, metric->scope.kind), "shapes") == 0;
+      sums[shapes] += report_decimal_as(metric->value, 6);
+      counts[shapes]++;
+    }
+  }
+  bool shapes = counts[1] > 0;
+  return counts[shapes] > 0 ? sums[shapes] / counts[shapes] : LUMOS_ABSENT;
+}
+
+static int64_t find_rate(const struct lumos_job *job, const struct sweep_plan *plan, int64_t step) {
+  enum { SECOND = 1000000000, THOUSANDTHS = 1000 };
+  int64_t sequence = job->models.count > 0 ? wide(job->models.items[0].sequence) : 0;
+  if (plan->global_batch == LUMOS_ABSENT || sequence == 0 || plan->gpus <= 0 || step <= 0) {
+    return LUMOS_ABSENT;
+  }
+  return (int64_t)((__int128)plan->global_batch * sequence * SECOND * THOUSANDTHS / ((__int128)step * plan->gpus));
+}
+
+static void read_figures(const struct lumos_job *job, const struct sweep_plan *plan, struct sweep_figures *figures) {
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  figures->step = report_facts_step_time(&facts, SIMULATED);
+  figures->low = facts.step_range.low;
+  figures->high = facts.step_range.high;
+  figures->bubble = report_row_share(&facts, report_facts_whole(&facts, SIMULATED), SIMULATED, FIGURE_PIPELINE_BUBBLE);
+  figures->mfu = find_mfu(&facts);
+  figures->rate = find_rate(job, plan, figures->step);
+  figures->predicted = figures->step != LUMOS_ABSENT;
+  report_facts_free(&facts);
+}
+
+struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_sweep *sweep,
+                                   const struct sweep_configuration *configuration, const struct sweep_plan *plan) {
+  struct sweep_figures figures = {.predicted = false, .why = "nothing says how long a step takes"};
+  struct lumos_error error = {0};
+  const struct lumos_simulation simulation = {.model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware};
+  if (resize(job, configuration, &error) && rebuild(job, configuration, plan, &error) &&
+      lumos_simulate_as(job, &simulation, &error)) {
+    read_figures(job, plan, &figures);
+  } else {
+    (void)snprintf(figures.why, sizeof figures.why, "%s", error.text);
+  }
+  return figures;
+}

@@ -1,0 +1,31 @@
+/* One configuration of a sweep, predicted. */
+#ifndef LUMOS_SWEEP_PREDICT_H
+#define LUMOS_SWEEP_PREDICT_H
+
+#include "sweep/grid.h"
+
+#include <lumos/sweep.h>
+
+/* What is known of a configuration before it is predicted: what it leaves open is filled in. */
+struct sweep_plan {
+  int64_t replicas, micro_batches; /* of a replica; 0: as recorded */
+  int64_t gpus, global_batch;      /* LUMOS_ABSENT: not known */
+};
+
+struct sweep_figures {
+  bool predicted;
+  int64_t step, low, high;    /* ns; low, high: LUMOS_ABSENT both, where not known */
+  int64_t rate;               /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
+  int64_t mfu, bubble;        /* in millionths; LUMOS_ABSENT */
+  char why[LUMOS_ERROR_TEXT]; /* it is not predicted */
+};
+
+/* False: so many GPUs, or so large a batch, cannot be divided so. O(1). */
+bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
+                     const struct sweep_configuration *configuration, struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* Make it of the job, which is then another one. */
+struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_sweep *sweep,
+                                   const struct sweep_configuration *configuration, const struct sweep_plan *plan);
+
+#endif
