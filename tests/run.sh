@@ -56,7 +56,7 @@ sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|prope
 sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
 # What is predicted is a step of its own, for it takes longest.
-predicted='cli/(learned|models|perturbed|ranges|rebuild|rebuilt|removed|sizes)$'
+predicted='cli/(learned|models|perturbed|ranges|rebuild|rebuilt|removed|sizes|sweep)$'
 all_cases() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli|browser|emulator)/' -E "^($predicted|emulator/test_)"; }
 predictions() { gcc_build && LUMOS_ALL=yes run_tests build -R "^$predicted"; }
 drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }

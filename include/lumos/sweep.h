@@ -15,8 +15,8 @@ struct lumos_text;
  * stage does not have, and interleaved schedules of one chunk.
  *
  * What no axis names stays as recorded, with two exceptions. With `gpus` there are as many replicas as these GPUs hold,
- * where dp is no axis. And the global batch stays: where another number of replicas or sequences of a micro-batch is asked for, and
- * micro-batches is no axis, a replica does as many micro-batches as that takes.
+ * unless dp is an axis. And the global batch stays: where another number of replicas or sequences of a micro-batch is asked for, and
+ * micro-batches is not an axis, a replica does as many micro-batches as that takes.
  *
  * grid NULL or "auto": tensor-parallel ranks by powers of two up to 8 where several were recorded, stages by powers of two, schedules 1f1b,
  * zb-h1 and interleaved with two chunks, sequences of a micro-batch by factors of two up to twice the recorded ones where shapes were

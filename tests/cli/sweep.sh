@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Searches over many configurations of one recorded job, against true runs of all of them on the emulated cluster: is the best one found?
+#
+#   tests/cli/sweep.sh [--table]
+#
+# LUMOS_ALL=yes: 20 searches, 16 of them from jobs drawn from LUMOS_SEED.
+. "$(dirname "$0")/lib.sh"
+. "$here/predictions.sh"
+
+# options of the recorded job | GPUs | grid
+searches=('--layers 4 --hidden 2048 --pp 2 --dp 2 --micro-batches 4|4|pp=1,2,4 schedule=1f1b,zb-h1')
+if [ "${LUMOS_ALL:-no}" = yes ]; then
+  searches+=('--layers 8 --hidden 2048 --pp 2 --dp 2 --micro-batches 8|8|pp=1,2,4 schedule=1f1b,zb-h1,interleaved vp=1,2'
+    '--layers 4 --hidden 4096 --tp 2 --pp 2 --micro-batches 4|8|tp=2,4 pp=1,2 schedule=1f1b,zb-h1'
+    '--layers 8 --hidden 1024 --seq 1024 --micro-batches 8|4|pp=1,2,4 schedule=1f1b,zb-h1')
+  RANDOM=${LUMOS_SEED:-7}
+  for _ in {1..16}; do
+    pick() { local of=("$@"); picked=${of[RANDOM % $#]}; } # in this shell, whose RANDOM goes on
+    pick 1 2 && pp=$picked && pick 1 2 && dp=$picked && pick 1024 2048 3072 && hidden=$picked && pick 4 8 && layers=$picked && pick 4 8 && batches=$picked
+    searches+=("--layers $layers --hidden $hidden --pp $pp --dp $dp --micro-batches $batches|4|pp=1,2,4 schedule=1f1b,zb-h1")
+  done
+fi
+
+# search NUMBER OPTIONS GPUS GRID: a line a configuration into `rows`: search, place, predicted, low, high, true
+search() {
+  local number=$1 options="$recording $2" line
+  rm -rf recorded
+  # shellcheck disable=SC2086 # several options
+  emulated-cluster $options recorded || fail "$2: the emulated cluster fails"
+  lumos-parse recorded/rank*.json 2>message | lumos-sim --sweep "$4" --gpus "$3" -o swept 2>>message || fail "$2: $(head -c 300 message)"
+  jq -r 'select(.type == "configuration") | [.place, .step_time, .low, .high,
+    "--pp \(.pp) --dp \(.dp) --micro-batches \(.micro_batches) --schedule \(.schedule // "1f1b")" + (if .vp then " --vp \(.vp)" else "" end) + (if .tp then " --tp \(.tp)" else "" end)] | @tsv' swept >configurations
+  while IFS=$'\t' read -r place step low high line; do
+    rm -rf changed
+    # shellcheck disable=SC2086
+    emulated-cluster $options $line --ranks none changed || fail "$2, $line: the emulated cluster fails"
+    printf '%s|%s|%s|%s|%s|%s|%s\n' "$number" "$place" "$step" "$low" "$high" "$(true_steps changed | steps)" "$line" >>rows
+  done <configurations
+}
+
+for ((i = 0; i < ${#searches[@]}; i++)); do
+  IFS='|' read -r options gpus grid <<<"${searches[i]}"
+  search "$i" "$options" "$gpus" "$grid"
+done
+[ "${1-}" != --table ] || awk -F'|' '{ printf "%d %d: %.2f ms (%.2f to %.2f), true %.2f ms  %s\n", $1, $2, $3 / 1e6, $4 / 1e6, $5 / 1e6, $6 / 1e6, $7 }' rows
+
+# By search: the place of the truly best, and how far the first is behind it, in %.
+awk -F'|' '!($1 in best) || $6 < best[$1] { best[$1] = $6; place[$1] = $2 } $2 == 1 { first[$1] = $6 } { n[$1]++ }
+  END { for (s in best) printf "%d %d %d %.3f\n", s, n[s], place[s], (first[s] / best[s] - 1) * 100 }' rows | sort -n >searched
+read -r count few found near behind < <(awk '{ n++; few += $2 < 5; found += $3 <= 3; near += $4 <= 3; worst = $4 > worst ? $4 : worst } END { print n, few + 0, found + 0, near + 0, worst + 0 }' searched)
+check 'every search has at least five configurations' [ "$few" -eq 0 ]
+check "the truly best is among the first three in $found of $count searches" [ "$found" -ge $((count * 9 / 10)) ]
+check "the first is within 3 % of the truly best in $near of $count searches" [ "$near" -ge $((count * 9 / 10)) ]
+
+# What is written does not depend on how many processes predict, and the job is not changed by it.
+emulated-cluster $recording --layers 4 --hidden 1024 --seq 512 --micro-batches 4 small
+lumos-parse small/rank*.json 2>message | lumos-graph -o small.graph 2>>message
+grid='pp=1,2 schedule=1f1b,interleaved vp=1,2 micro-batches=2,3'
+lumos-sim --sweep "$grid" -j 1 small.graph -o one 2>message
+lumos-sim --sweep "$grid" -j 3 small.graph -o three 2>message
+check 'one process and three write the same' cmp -s one three
+# pp 1 has no schedule; interleaved has two chunks, 1f1b one: 3 pipelines, twice.
+check 'combinations that mean the same are there once' [ "$(jq -s 'map(select(.type != "sweep")) | length' one)" -eq 6 ]
+check 'what cannot be is there with the reason' [ "$(jq -s '.[0].refused == (map(select(.type == "refused" and .why != "")) | length)' one)" = true ]
+lumos-transform --pp 2 --schedule 1f1b --vp 1 --micro-batches 2 small.graph 2>message | lumos-sim --opportunities off -o alone 2>>message
+lumos-render alone --format json -o alone.json 2>message
+check 'a configuration is predicted as it is alone' [ "$(jq 'select(.pp == 2 and .schedule == "1f1b" and .micro_batches == 2).step_time' one)" = "$(jq .step_time.simulated alone.json)" ]
+
+# The global batch stays: 4 micro-batches of one replica are 2 of each of two.
+check 'replicas share the batch' [ "$(lumos-sim --sweep dp=2 small.graph 2>message | jq -c 'select(.place == 1) | [.micro_batches, .gpus]')" = '[2,2]' ]
+check 'GPUs are shared out' [ "$(lumos-sim --sweep auto --gpus 2 small.graph 2>message | jq -s 'map(select(.gpus != null)) | map(.gpus) | unique | .[]')" = 2 ]
+lumos-sim --sweep 'dp=8' small.graph 2>message && fail 'a batch of 4 is divided among 8'
+says 'cannot be divided among micro-batches of 8'
+for bad in 'pp' 'pp=' 'pp=1,,2' 'pp=1,1' 'pp=1 pp=2' 'stages=2' 'pp=x' 'pp=0' 'pp=-1' 'pp=99999999999999999999' 'schedule=none'; do
+  lumos-sim --sweep "$bad" small.graph >out 2>message && fail "--sweep '$bad' is taken"
+  [ $? -ne 139 ] && [ ! -s out ] || fail "--sweep '$bad' writes something, or crashes"
+  grep -q '^lumos-sim: ' message || fail "--sweep '$bad' says nothing: $(cat message)"
+done
+lumos-sim --gpus 8 small.graph >out 2>message && fail '--gpus is taken without --sweep'
+says 'it belongs to --sweep'
+proved "in $found of $count searches the truly best configuration is among the first three, and the first is at most $behind % behind it"
+finish
