@@ -99,6 +99,20 @@ class Checker:
         late = [row['delay'] for row in rows.values() if row['straggler'] is not None]
         self.expect(named['straggler'] is not None and named['delay'] >= max(late), text, 'another rank is later')
 
+    def waited_for(self, text, match):
+        sums = {}
+        for row in self.table('waits'):
+            sums[row['peer']] = sums.get(row['peer'], 0) + row['time']
+        self.expect(sums['rank ' + match[1]] >= max(sums.values()), text, 'they wait longer for another')
+        if match[2]:
+            self.expect(any(row['rank'] == 'rank ' + match[1] and abs(row['unknown'] - nanoseconds(match[2])) <= half_digit(match[2]) * 1.001
+                            for row in self.table('stragglers')), text, 'it is not late by that')
+        else:
+            self.nobody_late(text, match)
+
+    def slowest_cpu(self, text, match):
+        self.tops('pathranks', 'rank', ['rank ' + match[1]], text)
+
     def nobody_late(self, text, match):
         self.expect(all(row['straggler'] is None for row in self.table('stragglers')), text, 'a rank is')
 
@@ -214,6 +228,8 @@ class Checker:
         (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
         (r'^' + TIME + r' more for a cause that was not recorded', unknown_cause),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
+        (r'^Ranks wait most for rank (\d+), (?:late by ' + TIME + '|which takes no longer)', waited_for),
+        (r', most of all for rank (\d+)’s \(', slowest_cpu),
         (r'^No rank is late compared with similar ranks', nobody_late),
         (r'(?:threads|kernels) take ([\d.]+) times as long as those of similar ranks', ratio),
         (r'take ([\d.]+) times as long as the same ones elsewhere', ratio),

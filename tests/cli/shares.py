@@ -342,6 +342,12 @@ def finding(text):
         else:
             known(text, said, time, step)
         rest = rest.replace('(%s)' % said, '', 1)
+    for rank, said in re.findall(r'most of all for rank (\d+)\u2019s \((%s) of the critical path\)' % SHARE, rest):
+        compare(text, said, row_named('pathranks', 'rank', 'rank ' + rank)['time'] / whole('pathranks'))
+        rest = rest.replace('(%s of the critical path' % said, '', 1)
+    for time, said in re.findall(r'(%s) \((%s) of the unprofiled step\)' % (TIME, SHARE), rest):
+        known(text, said, time, document['trust']['unprofiled_step_time'])
+        rest = rest.replace('(%s of the unprofiled step' % said, '', 1)
     for said in re.findall(r'\((%s) of the critical path\)' % SHARE, rest):
         times = [metric['value'] for metric in document['metrics'] if metric['name'] == 'straggler_free_path']
         compare(text, said, max(times) / sum(times))

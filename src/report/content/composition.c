@@ -85,6 +85,18 @@ void report_path_read(const struct report_facts *facts, struct report_path *path
   qsort(path->parts, path->count, sizeof path->parts[0], by_time);
 }
 
+/* Does the CPU decide when the step ends, whatever GPUs do beside it? */
+static bool is_mostly_cpu(const struct report_path *path) {
+  int64_t cpu = 0;
+  for (size_t i = 0; i < path->count; i++) {
+    enum report_paint paint = path->parts[i].paint;
+    bool host = (paint >= (enum report_paint)LUMOS_OP && paint < (enum report_paint)LUMOS_TASK_KINDS) ||
+                paint == PAINT_HOST_GAP;
+    cpu = report_sum(cpu, host ? path->parts[i].time : 0);
+  }
+  return cpu > path->whole / 2;
+}
+
 void report_put_path_reading(const struct report_path *path, struct lumos_text *out) {
   lumos_text_put(out, "The bar is the simulated step, ");
   report_put_time(out, path->whole);
@@ -92,6 +104,9 @@ void report_put_path_reading(const struct report_path *path, struct lumos_text *
                       "(hatched) what passes there between tasks. Shares are of the path and add up to it");
   if (path->pooled > 0) {
     lumos_text_put(out, ". Kinds with less than 0.5\xC2\xA0% are one part");
+  }
+  if (is_mostly_cpu(path)) {
+    lumos_text_put(out, ". GPUs are busy beside it, but do not decide when the step ends");
   }
   lumos_text_char(out, '.');
 }

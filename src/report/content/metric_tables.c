@@ -807,6 +807,59 @@ void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *o
   }
 }
 
+static bool same_cell(const struct report_cell *left, const struct report_cell *right) {
+  return left->length == right->length && memcmp(left->bytes, right->bytes, left->length) == 0;
+}
+
+/* The row of the rank for which others wait for at least half of their waiting, of which there is one at most; NULL. */
+static const struct report_cell *find_last_rank(const struct report_table *waits) {
+  enum { PEER = 1, TIME };
+  int64_t all = 0, most = 0;
+  const struct report_cell *last = NULL;
+  for (size_t row = 0; row < report_table_rows(waits); row++) {
+    const struct report_cell *peer = &waits->cells.items[row * waits->column_count + PEER];
+    int64_t sum = 0;
+    for (size_t other = 0; other < report_table_rows(waits); other++) {
+      bool same = same_cell(&waits->cells.items[other * waits->column_count + PEER], peer);
+      sum = report_sum(sum, same ? report_table_value(waits, other, TIME) : 0);
+    }
+    all = report_sum(all, report_table_value(waits, row, TIME));
+    last = sum > most ? peer : last;
+    most = sum > most ? sum : most;
+  }
+  return most > all / 2 ? last : NULL;
+}
+
+/* Nobody is late by what it does; there may be a rank that others wait for all the same. */
+static void put_longest_wait(const struct report_table *waits, const struct report_table *stragglers, bool known,
+                             struct lumos_text *out) {
+  enum { UNKNOWN = 9 };
+  const struct report_cell *last = known ? find_last_rank(waits) : NULL;
+  int64_t unknown = LUMOS_ABSENT;
+  for (size_t row = 0; last != NULL && row < report_table_rows(stragglers); row++) {
+    bool is_last = same_cell(&stragglers->cells.items[row * stragglers->column_count], last);
+    unknown = is_last ? report_table_value(stragglers, row, UNKNOWN) : unknown;
+  }
+  if (last != NULL) {
+    lumos_text_put(out, "Ranks wait most for ");
+    lumos_text_add(out, last->bytes, last->length);
+    lumos_text_put(out, unknown > 0 ? ", late by " : ", which takes no longer than similar ranks; ");
+    if (unknown > 0) {
+      report_put_time(out, unknown);
+      lumos_text_put(out, " for a cause that was not recorded; ");
+    }
+    lumos_text_put(out, "the longest wait is ");
+  } else {
+    lumos_text_put(out, known ? "No rank is late compared with similar ranks; the longest wait is "
+                              : "The longest wait is ");
+  }
+  report_put_time(out, report_table_value(waits, 0, 2));
+  lumos_text_put(out, " per step, of ");
+  put_cell(waits, 0, out);
+  lumos_text_put(out, " for ");
+  lumos_text_add(out, waits->cells.items[1].bytes, waits->cells.items[1].length);
+}
+
 /* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more for a cause that was not recorded" */
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {
@@ -836,13 +889,6 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
   }
   out->length -= any ? 2 : 0;
   if (!any && report_table_rows(waits) > 0) {
-    lumos_text_put(out, known ? "No rank is late compared with similar ranks; the longest wait is "
-                              : "The longest wait is ");
-    report_put_time(out, report_table_value(waits, 0, 2));
-    lumos_text_put(out, " per step, of ");
-    put_cell(waits, 0, out);
-    lumos_text_put(out, " for ");
-    const struct report_cell *peer = &waits->cells.items[1];
-    lumos_text_add(out, peer->bytes, peer->length);
+    put_longest_wait(waits, stragglers, known, out);
   }
 }

@@ -19,12 +19,13 @@ enum {
 
 /* ---- Small parts ---- */
 
-/* "990 ms (90.5 %)" */
+/* "990 ms (90.5 %)"; of a job that the profiler slows "22.4 ms (81.5 % of the unprofiled step)". */
 static void put_cost(const struct diagnosis_story *story, int64_t time, struct lumos_text *out) {
+  bool slowed = diagnosis_is_slowed(story);
   report_put_time(out, time);
   lumos_text_put(out, " (");
-  report_put_share(out, report_share(time, story->diagnosis->step_time));
-  lumos_text_char(out, ')');
+  report_put_share(out, report_share(time, slowed ? story->facts->unprofiled_step : story->diagnosis->step_time));
+  lumos_text_put(out, slowed ? " of the unprofiled step)" : ")");
 }
 
 /* "1.4 times" of millionths */
@@ -220,6 +221,35 @@ static void put_rest_of_bubble(const struct diagnosis_story *story, struct lumos
   }
 }
 
+/* ", most of all for rank 7's (62.8 % of the critical path)": of several, the one that most of the path is on. */
+static void put_slowest_cpu(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_job *job = story->job;
+  int64_t all = 0, most = 0;
+  int32_t slowest = LUMOS_ABSENT_INT;
+  int64_t *times = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *times);
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    uint32_t rank = strcmp(lumos_string(job->strings, metric->name), "critical_path_rank") == 0
+                        ? lumos_job_rank(job, metric->scope.rank)
+                        : LUMOS_NONE;
+    if (rank != LUMOS_NONE && report_step_counts(story->facts, metric->scope.step)) {
+      int64_t time = report_decimal_as(metric->value, 0);
+      times[rank] = report_sum(times[rank], time);
+      all = report_sum(all, time);
+    }
+  }
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    slowest = times[r] > most ? job->ranks.items[r].rank : slowest;
+    most = times[r] > most ? times[r] : most;
+  }
+  free(times);
+  if (most > all / 2 && lumos_job_weight(job) > 1) {
+    lumos_text_format(out, ", most of all for rank %d\xE2\x80\x99s (", slowest);
+    report_put_share(out, report_share(most, all));
+    lumos_text_put(out, " of the critical path)");
+  }
+}
+
 void diagnosis_put_finding(const struct diagnosis_story *story, const struct lumos_finding *finding,
                            struct lumos_text *out) {
   switch (finding->cause) {
@@ -247,6 +277,8 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
       put_cost(story, finding->time, out);
       if (finding->cause == LUMOS_CAUSE_BUBBLE) {
         put_rest_of_bubble(story, out);
+      } else if (finding->with_waiting) {
+        put_slowest_cpu(story, out);
       }
   }
 }
