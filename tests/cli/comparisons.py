@@ -14,7 +14,7 @@ OF_EVERY_JOB = re.compile('|'.join([
     r'^fair (?:above|below) ', r'line above a lane shows', r'^The line below the last bar', r'^Its largest source', # which shares.py checks
      r'A strip above a stream', r'counts twice', r'are one part$', r'^The worst come first', r'^its color is the kind that ran longest', r'is late is known, but not why',
     r'add up to at most 100 %', r'at least one task runs', r'at most, between rows', r'^Layers more than 10 % above', r'earliest start to the latest end',
-    r'more than a tenth of the step', r'^GPU starts later or earlier', r' of .* or more have their own box$', r'^Weighted by occupancy', r'^There would be more than ',
+    r'more than a tenth of the step', r'^later or earlier than the rules say', r'take longer than such ones mostly do', r' of .* or more have their own box$', r'^Weighted by occupancy', r'^There would be more than ',
     r'^\d[\d,]* more (?:lane|constraint|note|of them)', r'constraints? with a slack of .* left out$', r'^How late each rank arrives', r'longer compared',
     r'^(?:Capture|Record|Use|Try|Launch|Make|Convert|Move|Attend|Multiply|Accumulate|Keep|Overlap|Halving|Write|Fuse|Give) ', r'^The delay in the headline',
     r'^Fusing .*: a step of ', r'^What the imbalance costs', r'No kind of work alone', r'^no change saves more', r'^The stronger the color', r'worst step$', r'^of the late rank',

@@ -411,7 +411,7 @@ static void the_transplant_stands_beside_the_replay(void **state) {
                     "2.00\xC2\xA0%; fair above 3\xC2\xA0%, poor above 10\xC2\xA0%</p>");
   assert_has(&page, "<p class=\"label\"><a href=\"#term-step_spread\">step-to-step variation</a></p>\n"
                     "<p class=\"figure good\">3.40\xC2\xA0%</p>");
-  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">matched tasks</a></p>\n"
+  assert_has(&page, "<p class=\"label\"><a href=\"#term-transplant_matched\">tasks matched across steps</a></p>\n"
                     "<p class=\"figure \">98.8\xC2\xA0%</p>");
   assert_has(&page, "id=\"term-transplant_error\"");
   assert_has(&page, "id=\"term-transplant_matched\"");

@@ -1,10 +1,18 @@
-/* Figures in the order of the table below; those that lower the grade come first, the worst of them at the top. */
+/* Figures in groups by what they are of; in a group those that lower the grade come first, the worst of them at the top,
+ * and groups by their worst figure. */
 #include "report/diagnosis/details.h"
 
 #include "report/diagnosis/confidence.h"
 #include "report/text/numbers.h"
 
+enum group { OF_MODEL, OF_STARTS, OF_CPU, OF_RECORDING, GROUPS };
+
+static const char *const group_names[GROUPS] = {
+    "How far the model is off", "Delays of GPU starts, copied from the trace", "CPU time, copied from the trace",
+    "What the recording shows and lacks"};
+
 struct detail {
+  enum group group;
   const char *label, *term;
   struct lumos_text figure, evidence;
   const struct lumos_limit_size *limit; /* NULL: the grade does not depend on it */
@@ -21,9 +29,11 @@ struct details {
 };
 
 /* To be filled by the caller. LUMOS_LIMIT_NONE: the grade does not depend on it. */
-static struct detail *add(struct details *details, const char *label, const char *term, enum lumos_limit limit) {
+static struct detail *add(struct details *details, enum group group, const char *label, const char *term,
+                          enum lumos_limit limit) {
   const struct lumos_limit_size *size = &details->diagnosis->limits[limit];
-  struct detail detail = {label,
+  struct detail detail = {group,
+                          label,
                           term,
                           LUMOS_TEXT_BUFFER,
                           LUMOS_TEXT_BUFFER,
@@ -41,7 +51,7 @@ static void add_replay_error(struct details *details) {
   const struct report_facts *facts = details->facts;
   int64_t worst = report_trust(facts, FIGURE_REPLAY_ERROR);
   int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
-  struct detail *detail = add(details, "replay error", "replay_error", LUMOS_LIMIT_REPLAY);
+  struct detail *detail = add(details, OF_MODEL, "replay error", "replay_error", LUMOS_LIMIT_REPLAY);
   report_put_fine_share(&detail->figure, mean);
   if (mean == LUMOS_ABSENT) {
     lumos_text_put(&detail->evidence,
@@ -59,19 +69,24 @@ static void add_replay_error(struct details *details) {
 static void add_limits(struct details *details) {
   static const struct {
     enum lumos_limit limit;
+    enum group group;
     const char *label, *term, *evidence;
   } rows[] = {
-      {LUMOS_LIMIT_REBUILD, "rebuild error", "rebuild_error", "of the measured step, in the recorded configuration"},
-      {LUMOS_LIMIT_NO_GPU, "ranks without GPU work", "coverage", "of the ranks: their CPUs alone were recorded"},
-      {LUMOS_LIMIT_NOT_RECORDED, "outside the recording", "not_recorded", "of the step, on the mean of all ranks"},
-      {LUMOS_LIMIT_UNSPLIT, "unsplit communication", "communication_unsplit", "of the step: waiting or transfer"},
-      {LUMOS_LIMIT_BLAMED_UNKNOWN, "blamed without an op", "straggler_delay",
+      {LUMOS_LIMIT_REBUILD, OF_MODEL, "rebuild error", "rebuild_error",
+       "of the measured step, in the recorded configuration"},
+      {LUMOS_LIMIT_NO_GPU, OF_RECORDING, "ranks without GPU work", "coverage",
+       "of the ranks: their CPUs alone were recorded"},
+      {LUMOS_LIMIT_NOT_RECORDED, OF_RECORDING, "outside the recording", "not_recorded",
+       "of the step, on the mean of all ranks"},
+      {LUMOS_LIMIT_UNSPLIT, OF_RECORDING, "unsplit communication", "communication_unsplit",
+       "of the step: waiting or transfer"},
+      {LUMOS_LIMIT_BLAMED_UNKNOWN, OF_CPU, "delay without a recorded op", "straggler_delay",
        "of the late rank\xE2\x80\x99s own delay"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     int64_t size = details->diagnosis->limits[rows[i].limit].size;
     if (size != LUMOS_ABSENT && size > 0) {
-      struct detail *detail = add(details, rows[i].label, rows[i].term, rows[i].limit);
+      struct detail *detail = add(details, rows[i].group, rows[i].label, rows[i].term, rows[i].limit);
       (rows[i].limit == LUMOS_LIMIT_REBUILD ? report_put_fine_share : report_put_share)(&detail->figure, size);
       bool of_changed =
           rows[i].limit == LUMOS_LIMIT_REBUILD && report_has_note(details->facts->job, "transform.rebuild_of_changed");
@@ -85,25 +100,29 @@ static void add_limits(struct details *details) {
 static void add_model_figures(struct details *details) {
   static const struct {
     enum report_figure figure;
+    enum group group;
     const char *label, *evidence;
     enum lumos_limit limit;
     bool optional; /* streams of older versions have none, and not every recording shows what it takes */
   } rows[] = {
-      {FIGURE_UNEXPLAINED_LAG, "unexplained delay", "GPU starts later or earlier than the rules say",
+      {FIGURE_UNEXPLAINED_LAG, OF_STARTS, "unexplained delay", "later or earlier than the rules say",
        LUMOS_LIMIT_UNEXPLAINED, false},
-      {FIGURE_BOUNDARY, "waiting outside the recording", "GPU starts held by work outside the recording",
-       LUMOS_LIMIT_BOUNDARY, false},
-      {FIGURE_RESOURCE_WAIT, "waiting for SMs", "behind a kernel that fills the GPU", LUMOS_LIMIT_NONE, true},
-      {FIGURE_KEPT_WAIT, "unjoined communication", "kept at its measured length", LUMOS_LIMIT_UNJOINED, false},
-      {FIGURE_HOST_GAP, "CPU gaps", "thread time without an event", LUMOS_LIMIT_NONE, false},
-      {FIGURE_PROFILER_TIME, "profiler overhead", "at most, between rows on threads", LUMOS_LIMIT_PROFILER, true},
-      {FIGURE_HOST_UNKNOWN, "unexplained CPU time", "long gaps and calls, copied from the trace",
+      {FIGURE_BOUNDARY, OF_STARTS, "held from outside", "by work outside the recording", LUMOS_LIMIT_BOUNDARY, false},
+      {FIGURE_RESOURCE_WAIT, OF_STARTS, "waiting for SMs", "behind a kernel that fills the GPU", LUMOS_LIMIT_NONE,
+       true},
+      {FIGURE_KEPT_WAIT, OF_RECORDING, "unjoined communication", "kept at its measured length", LUMOS_LIMIT_UNJOINED,
+       false},
+      {FIGURE_HOST_GAP, OF_CPU, "without an event", "gaps between rows on threads", LUMOS_LIMIT_NONE, false},
+      {FIGURE_PROFILER_TIME, OF_CPU, "profiler overhead", "at most, between rows on threads", LUMOS_LIMIT_PROFILER,
+       true},
+      {FIGURE_HOST_UNKNOWN, OF_CPU, "unusually long", "gaps and calls that take longer than such ones mostly do",
        LUMOS_LIMIT_CPU_UNKNOWN, false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     int64_t share = report_trust(details->facts, rows[i].figure);
     if (!rows[i].optional || share != LUMOS_ABSENT) {
-      struct detail *detail = add(details, rows[i].label, report_figure_name(rows[i].figure), rows[i].limit);
+      struct detail *detail =
+          add(details, rows[i].group, rows[i].label, report_figure_name(rows[i].figure), rows[i].limit);
       report_put_share(&detail->figure, share);
       lumos_text_put(&detail->evidence, rows[i].evidence);
     }
@@ -111,9 +130,9 @@ static void add_model_figures(struct details *details) {
 }
 
 static void add_cpu_error(struct details *details) {
-  struct detail *detail = add(details, "CPU replay error", "host_replay_error", LUMOS_LIMIT_NONE);
+  struct detail *detail = add(details, OF_MODEL, "replay error of the CPU", "host_replay_error", LUMOS_LIMIT_NONE);
   report_put_fine_share(&detail->figure, report_trust(details->facts, FIGURE_HOST_REPLAY_ERROR));
-  lumos_text_put(&detail->evidence, "of the CPU, worst step");
+  lumos_text_put(&detail->evidence, "of its time, worst step");
 }
 
 /* Where there are like steps: how well the graph of one tells the time of the other, and what would be off without
@@ -123,14 +142,14 @@ static void add_cross_step(struct details *details) {
   if (facts->transplant_error == LUMOS_ABSENT) {
     return;
   }
-  struct detail *detail = add(details, "cross-step error", "transplant_error", LUMOS_LIMIT_CROSS_STEP);
+  struct detail *detail = add(details, OF_MODEL, "cross-step error", "transplant_error", LUMOS_LIMIT_CROSS_STEP);
   report_put_fine_share(&detail->figure, facts->transplant_error);
   lumos_text_put(&detail->evidence, "mean size, worst ");
   report_put_fine_share(&detail->evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
-  detail = add(details, "step-to-step variation", "step_spread", LUMOS_LIMIT_VARIATION);
+  detail = add(details, OF_MODEL, "step-to-step variation", "step_spread", LUMOS_LIMIT_VARIATION);
   report_put_fine_share(&detail->figure, facts->step_spread);
   lumos_text_put(&detail->evidence, "between similar steps, mean size");
-  detail = add(details, "matched tasks", "transplant_matched", LUMOS_LIMIT_NONE);
+  detail = add(details, OF_MODEL, "tasks matched across steps", "transplant_matched", LUMOS_LIMIT_NONE);
   report_put_share(&detail->figure, report_trust(facts, FIGURE_TRANSPLANT_MATCHED));
   lumos_text_put(&detail->evidence, "of kernels and copies, worst step");
 }
@@ -144,12 +163,12 @@ static void put_part(struct detail *detail, int64_t part, int64_t whole, const c
 static void add_coverage(struct details *details) {
   struct report_coverage coverage = report_coverage_of(details->facts->job);
   if (coverage.device_tasks > 0) {
-    put_part(add(details, "launches found", "coverage", LUMOS_LIMIT_UNLAUNCHED), coverage.launched,
+    put_part(add(details, OF_RECORDING, "launches found", "coverage", LUMOS_LIMIT_UNLAUNCHED), coverage.launched,
              coverage.device_tasks, "kernels and copies");
   }
   if (coverage.collectives > 0) {
-    put_part(add(details, "collectives joined", "joined", LUMOS_LIMIT_NONE), coverage.joined, coverage.collectives,
-             "collectives");
+    put_part(add(details, OF_RECORDING, "collectives joined", "joined", LUMOS_LIMIT_NONE), coverage.joined,
+             coverage.collectives, "collectives");
   }
 }
 
@@ -159,7 +178,7 @@ static void add_profiling_cost(struct details *details) {
   if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
     return;
   }
-  struct detail *detail = add(details, "recorded steps longer by", "profiling_cost", LUMOS_LIMIT_RECORDING);
+  struct detail *detail = add(details, OF_CPU, "recorded steps longer by", "profiling_cost", LUMOS_LIMIT_RECORDING);
   report_put_share(&detail->figure, facts->profiling_cost);
   lumos_text_put(&detail->evidence, "than ");
   report_put_time(&detail->evidence, facts->unprofiled_step);
@@ -181,6 +200,9 @@ static void put_thresholds(struct detail *detail) {
     }
   }
 }
+
+/* The grade depends on it in this job. */
+static bool counts(const struct detail *detail) { return detail->limit != NULL && detail->limit->fair < INT64_MAX; }
 
 /* By grade, then by how far over its limit it is; the others as they come. */
 static int worst_first(const void *left, const void *right) {
@@ -205,14 +227,20 @@ void diagnosis_fill_details(const struct report_facts *facts, const struct lumos
   add_coverage(&details);
   add_profiling_cost(&details);
   lumos_vector_sort(&details.list, worst_first);
+  struct report_scope *groups[GROUPS] = {NULL};
   for (size_t i = 0; i < details.list.count; i++) {
     struct detail *detail = &details.list.items[i];
-    struct report_scope *item = report_section_item(scope, "trust");
+    if (groups[detail->group] == NULL) {
+      groups[detail->group] = report_section_item(scope, "trust_groups");
+      report_set_text(groups[detail->group], "name", group_names[detail->group]);
+    }
+    struct report_scope *item = report_section_item(groups[detail->group], "trust");
     put_thresholds(detail);
+    lumos_text_put(&detail->evidence,
+                   detail->limit != NULL && !counts(detail) ? "; not graded, as no CPU is blamed" : "");
     report_set_text(item, "label", detail->label);
     report_set_text(item, "term", detail->term);
-    report_set_text(item, "grade",
-                    detail->limit != NULL ? lumos_confidence_name(diagnosis_grade_of(detail->limit)) : "");
+    report_set_text(item, "grade", counts(detail) ? lumos_confidence_name(diagnosis_grade_of(detail->limit)) : "");
     report_set_take(item, "figure", &detail->figure);
     report_set_take(item, "evidence", &detail->evidence);
   }
