@@ -9,28 +9,28 @@
 #include <lumos/memory.h>
 
 enum sweep_axis {
-  SWEEP_HIDDEN, /* sizes of the model */
-  SWEEP_FFN,
-  SWEEP_HEADS,
-  SWEEP_KV_HEADS,
-  SWEEP_HEAD_DIM,
-  SWEEP_SEQ,
-  SWEEP_MICRO_BATCH,
-  SWEEP_VOCAB,
   SWEEP_TP, /* the rebuild */
   SWEEP_PP,
   SWEEP_DP,
-  SWEEP_VP,
   SWEEP_SCHEDULE,
+  SWEEP_VP,
   SWEEP_LAYERS,
   SWEEP_MICRO_BATCHES,
   SWEEP_BUCKET_MB,
   SWEEP_OVERLAP_GRADIENTS,
   SWEEP_DISTRIBUTED_OPTIMIZER,
+  SWEEP_MICRO_BATCH, /* sizes of the model */
+  SWEEP_SEQ,
+  SWEEP_HIDDEN,
+  SWEEP_FFN,
+  SWEEP_HEADS,
+  SWEEP_KV_HEADS,
+  SWEEP_HEAD_DIM,
+  SWEEP_VOCAB,
   SWEEP_GLOBAL_BATCH, /* of the sweep alone */
   SWEEP_AXES
 };
-enum { SWEEP_LAST_SIZE = SWEEP_VOCAB, SWEEP_LAST_OF_REBUILD = SWEEP_DISTRIBUTED_OPTIMIZER };
+enum { SWEEP_FIRST_SIZE = SWEEP_MICRO_BATCH, SWEEP_LAST_SIZE = SWEEP_VOCAB };
 const char *sweep_axis_name(enum sweep_axis axis); /* the option of lumos-transform */
 
 struct sweep_values {

@@ -82,20 +82,22 @@ bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const
 
 /* ---- The change ---- */
 
-/* Numbers of the plan stand in the place of what the configuration leaves open. */
-static const char *value_of(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
-                            enum sweep_axis axis, char *room, size_t size) {
-  int64_t number = axis == SWEEP_DP ? plan->replicas : axis == SWEEP_MICRO_BATCHES ? plan->micro_batches : 0;
-  if (configuration->values[axis] != NULL || number == 0) {
+const char *sweep_value(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
+                        enum sweep_axis axis, char room[SWEEP_NUMBER]) {
+  int64_t number = axis == SWEEP_DP              ? plan->replicas
+                   : axis == SWEEP_MICRO_BATCHES ? plan->micro_batches
+                   : axis == SWEEP_GLOBAL_BATCH  ? plan->global_batch
+                                                 : 0;
+  if (configuration->values[axis] != NULL || number <= 0) {
     return configuration->values[axis];
   }
-  (void)snprintf(room, size, "%lld", (long long)number);
+  (void)snprintf(room, SWEEP_NUMBER, "%lld", (long long)number);
   return room;
 }
 
 static bool resize(struct lumos_job *job, const struct sweep_configuration *configuration, struct lumos_error *error) {
   struct lumos_text sizes = LUMOS_TEXT_BUFFER;
-  for (int axis = 0; axis <= SWEEP_LAST_SIZE; axis++) {
+  for (int axis = SWEEP_FIRST_SIZE; axis <= SWEEP_LAST_SIZE; axis++) {
     if (configuration->values[axis] != NULL) {
       lumos_text_format(&sizes, "%s%s=%s", sizes.length == 0 ? "" : ",", sweep_axis_name((enum sweep_axis)axis),
                         configuration->values[axis]);
@@ -111,9 +113,9 @@ static bool resize(struct lumos_job *job, const struct sweep_configuration *conf
 static bool rebuild(struct lumos_job *job, const struct sweep_configuration *configuration,
                     const struct sweep_plan *plan, struct lumos_error *error) {
   struct lumos_rebuild asked = {0};
-  for (int axis = SWEEP_LAST_SIZE + 1; axis <= SWEEP_LAST_OF_REBUILD; axis++) {
-    char room[24];
-    const char *value = value_of(configuration, plan, (enum sweep_axis)axis, room, sizeof room);
+  for (int axis = 0; axis < SWEEP_FIRST_SIZE; axis++) {
+    char room[SWEEP_NUMBER];
+    const char *value = sweep_value(configuration, plan, (enum sweep_axis)axis, room);
     if (value != NULL && !lumos_rebuild_ask(&asked, sweep_axis_name((enum sweep_axis)axis), value, error)) {
       return false;
     }

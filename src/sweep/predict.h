@@ -24,6 +24,11 @@ struct sweep_figures {
 bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
                      const struct sweep_configuration *configuration, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* The value of an axis: as asked, or as planned, written into `room`; NULL: as recorded. */
+enum { SWEEP_NUMBER = 24 };
+const char *sweep_value(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
+                        enum sweep_axis axis, char room[SWEEP_NUMBER]);
+
 /* Make it of the job, which is then another one. */
 struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_sweep *sweep,
                                    const struct sweep_configuration *configuration, const struct sweep_plan *plan);

@@ -2,13 +2,13 @@
 #include <lumos/sweep.h>
 
 #include "sweep/farm.h"
+#include "sweep/page.h"
 #include "sweep/predict.h"
+#include "sweep/rows.h"
 #include <lumos/watch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FORMAT = 1 };
 
 struct sweeping {
   const struct lumos_job *job;
@@ -49,9 +49,17 @@ static void tell(void *context, size_t done) {
   lumos_watch(&sweeping->job->watcher, "sweep", LUMOS_WATCH_NOTHING, done, sweeping->asked.count);
 }
 
+/* Parts are dealt out one by one, so that each has some of all kinds. */
+static bool is_of_part(const struct lumos_sweep *sweep, uint32_t at) {
+  return sweep->parts <= 1 || at % (uint32_t)sweep->parts == (uint32_t)sweep->part - 1;
+}
+
 static void plan_all(struct sweeping *sweeping) {
   for (uint32_t i = 0; i < sweeping->all.count; i++) {
     struct lumos_error error = {0};
+    if (!is_of_part(sweeping->sweep, i)) {
+      continue;
+    }
     if (sweep_plan_make(&sweeping->plans[i], sweeping->job, sweeping->sweep, &sweeping->all.items[i], &error)) {
       lumos_vector_push(&sweeping->asked, i);
     } else {
@@ -77,22 +85,25 @@ static bool predict_all(struct sweeping *sweeping, struct lumos_error *error) {
   return done;
 }
 
-/* ---- Writing ---- */
+/* ---- What comes out ---- */
 
 static void put_name(struct lumos_text *out, const char *name) {
-  lumos_text_char(out, '"');
+  lumos_text_put(out, out->length > 0 ? ",\"" : "\"");
   for (; *name != '\0'; name++) {
     lumos_text_char(out, *name == '-' ? '_' : *name);
   }
   lumos_text_put(out, "\":");
 }
 
-static void put_axes(struct lumos_text *out, const struct sweep_configuration *configuration) {
+/* What was asked, and what that leaves open. */
+static void put_axes(struct lumos_text *out, const struct sweep_configuration *configuration,
+                     const struct sweep_plan *plan) {
+  char room[SWEEP_NUMBER];
   for (int axis = 0; axis < SWEEP_AXES; axis++) {
-    const char *value = configuration->values[axis];
+    const char *value = sweep_value(configuration, plan, (enum sweep_axis)axis, room);
     if (value != NULL) {
-      bool number = strspn(value, "0123456789") == strlen(value) && (value[0] != '0' || value[1] == '\0');
-      lumos_text_char(out, ',');
+      bool number =
+          strspn(value, "0123456789") == strlen(value) && strlen(value) < 16 && (value[0] != '0' || value[1] == '\0');
       put_name(out, sweep_axis_name((enum sweep_axis)axis));
       if (number) {
         lumos_text_put(out, value);
@@ -101,103 +112,68 @@ static void put_axes(struct lumos_text *out, const struct sweep_configuration *c
       }
     }
   }
-}
-
-static void put_integer(struct lumos_text *out, const char *name, int64_t value) {
-  if (value != LUMOS_ABSENT) {
-    lumos_text_format(out, ",\"%s\":%lld", name, (long long)value);
+  if (plan->gpus > 0) {
+    put_name(out, "gpus");
+    lumos_text_integer(out, plan->gpus);
   }
 }
 
-static void put_decimal(struct lumos_text *out, const char *name, int64_t units, int decimals) {
-  if (units != LUMOS_ABSENT) {
-    lumos_text_format(out, ",\"%s\":", name);
-    lumos_text_decimal(out, units, decimals);
-  }
-}
-
-static void put_plan(struct lumos_text *out, const struct sweep_configuration *configuration,
-                     const struct sweep_plan *plan) {
-  if (configuration->values[SWEEP_DP] == NULL && plan->replicas > 0) {
-    put_integer(out, "dp", plan->replicas);
-  }
-  if (configuration->values[SWEEP_MICRO_BATCHES] == NULL && plan->micro_batches > 0) {
-    put_integer(out, "micro_batches", plan->micro_batches);
-  }
-  put_integer(out, "gpus", plan->gpus);
-  if (configuration->values[SWEEP_GLOBAL_BATCH] == NULL) {
-    put_integer(out, "global_batch", plan->global_batch);
-  }
-}
-
-/* Time in the units in which configurations are compared: of a token on a GPU, or of a step. */
-static double cost(const struct sweep_figures *figures, int64_t step) {
-  return figures->rate != LUMOS_ABSENT ? (double)step / (double)figures->step / (double)figures->rate : (double)step;
-}
-
-static void put_predicted(struct lumos_text *out, const struct sweeping *sweeping, uint32_t at, size_t place,
-                          const struct sweep_figures *best) {
+static struct sweep_row row_of(const struct sweeping *sweeping, uint32_t at) {
   const struct sweep_figures *figures = &sweeping->figures[at];
-  bool known = figures->low != LUMOS_ABSENT && best->high != LUMOS_ABSENT;
-  bool could = place == 1 || (known && cost(figures, figures->low) <= cost(best, best->high));
-  lumos_text_format(out, "{\"type\":\"configuration\",\"place\":%zu", place);
-  put_axes(out, &sweeping->all.items[at]);
-  put_plan(out, &sweeping->all.items[at], &sweeping->plans[at]);
-  put_integer(out, "step_time", figures->step);
-  put_integer(out, "low", figures->low);
-  put_integer(out, "high", figures->high);
-  put_decimal(out, "tokens_per_second_per_gpu", figures->rate, 3);
-  put_decimal(out, "mfu", figures->mfu, 6);
-  put_decimal(out, "bubble", figures->bubble, 6);
-  lumos_text_format(out, ",\"could_be_best\":%s}\n", could ? "true" : "false");
+  struct lumos_text axes = LUMOS_TEXT_BUFFER;
+  put_axes(&axes, &sweeping->all.items[at], &sweeping->plans[at]);
+  lumos_text_char(&axes, '\0');
+  struct sweep_row row = {.number = (int64_t)at + 1,
+                          .axes = sweep_copy(axes.bytes),
+                          .predicted = figures->predicted,
+                          .step = figures->step,
+                          .low = figures->low,
+                          .high = figures->high,
+                          .rate = figures->rate,
+                          .mfu = figures->mfu,
+                          .bubble = figures->bubble,
+                          .why = figures->predicted ? NULL : sweep_copy(figures->why)};
+  lumos_text_free(&axes);
+  return row;
 }
 
-static void put_refused(struct lumos_text *out, const struct sweeping *sweeping, uint32_t at) {
-  const char *why = sweeping->figures[at].why;
-  lumos_text_put(out, "{\"type\":\"refused\"");
-  put_axes(out, &sweeping->all.items[at]);
-  lumos_text_put(out, ",\"why\":");
-  lumos_text_json_string(out, why, strlen(why));
-  lumos_text_put(out, "}\n");
-}
-
-static int by_cost(const void *left, const void *right, void *context) {
-  const struct sweeping *sweeping = context;
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  double one = cost(&sweeping->figures[a], sweeping->figures[a].step);
-  double other = cost(&sweeping->figures[b], sweeping->figures[b].step);
-  return one < other ? -1 : one > other ? 1 : LUMOS_ORDER(a, b);
-}
-
-static bool put_all(struct lumos_text *out, struct sweeping *sweeping, const char *grid, struct lumos_error *error) {
-  LUMOS_VECTOR(uint32_t) predicted = {0};
+static void list_rows(const struct sweeping *sweeping, const char *grid, struct sweep_rows *rows) {
+  const struct lumos_sweep *sweep = sweeping->sweep;
+  *rows = (struct sweep_rows){.grid = sweep_copy(grid),
+                              .gpus = sweep->gpus > 0 ? sweep->gpus : LUMOS_ABSENT,
+                              .configurations = (int64_t)sweeping->all.count,
+                              .part = sweep->parts > 0 ? sweep->part : 1,
+                              .parts = sweep->parts > 0 ? sweep->parts : 1};
   for (uint32_t i = 0; i < sweeping->all.count; i++) {
-    if (sweeping->figures[i].predicted) {
-      lumos_vector_push(&predicted, i);
+    if (is_of_part(sweep, i)) {
+      lumos_vector_push(&rows->items, row_of(sweeping, i));
     }
   }
-  if (predicted.count == 0) {
-    return lumos_fail(error, "none of %zu configurations can be predicted; the first one: %.700s", sweeping->all.count,
-                      sweeping->figures[0].why);
+  sweep_rows_sort(rows);
+}
+
+/* ---- The sweep ---- */
+
+static bool read_grid(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *text,
+                      struct sweep_grid *grid, struct lumos_error *error) {
+  const char *asked = sweep->grid == NULL ? "auto" : sweep->grid + strspn(sweep->grid, " ");
+  size_t word = strcspn(asked, " \t\n");
+  if (word == 4 && strncmp(asked, "auto", word) == 0) {
+    sweep_grid_for(job, sweep->gpus, asked + word + strspn(asked + word, " \t\n"), text);
+  } else {
+    lumos_text_put(text, asked);
   }
-  lumos_vector_sort_by(&predicted, by_cost, sweeping);
-  lumos_text_format(out, "{\"type\":\"sweep\",\"format\":%d,\"grid\":", FORMAT);
-  lumos_text_json_string(out, grid, strlen(grid));
-  if (sweeping->sweep->gpus > 0) {
-    put_integer(out, "gpus", sweeping->sweep->gpus);
+  lumos_text_char(text, '\0');
+  return sweep_grid_read(grid, text->bytes, error);
+}
+
+static bool write_rows(const struct sweep_rows *rows, const struct lumos_sweep *sweep, struct lumos_text *out,
+                       struct lumos_error *error) {
+  if (!sweep->page) {
+    sweep_rows_put(rows, out);
+    return true;
   }
-  lumos_text_format(out, ",\"configurations\":%zu,\"predicted\":%zu,\"refused\":%zu}\n", sweeping->all.count,
-                    predicted.count, sweeping->all.count - predicted.count);
-  for (size_t i = 0; i < predicted.count; i++) {
-    put_predicted(out, sweeping, predicted.items[i], i + 1, &sweeping->figures[predicted.items[0]]);
-  }
-  for (uint32_t i = 0; i < sweeping->all.count; i++) {
-    if (!sweeping->figures[i].predicted) {
-      put_refused(out, sweeping, i);
-    }
-  }
-  lumos_vector_free(&predicted);
-  return true;
+  return sweep_page(rows, sweep->template_folder, out, error);
 }
 
 bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *out,
@@ -205,15 +181,8 @@ bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, s
   struct sweeping sweeping = {.job = job, .sweep = sweep};
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct sweep_grid grid;
-  const char *asked = sweep->grid == NULL ? "auto" : sweep->grid + strspn(sweep->grid, " ");
-  size_t word = strcspn(asked, " \t\n");
-  if (word == 4 && strncmp(asked, "auto", word) == 0) {
-    sweep_grid_for(job, sweep->gpus, asked + word + strspn(asked + word, " \t\n"), &text);
-  } else {
-    lumos_text_put(&text, asked);
-  }
-  lumos_text_char(&text, '\0');
-  if (!sweep_grid_read(&grid, text.bytes, error)) {
+  struct sweep_rows rows = {0};
+  if (!read_grid(job, sweep, &text, &grid, error)) {
     lumos_text_free(&text);
     return false;
   }
@@ -221,12 +190,37 @@ bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, s
   sweeping.plans = lumos_allocate_zeroed(sweeping.all.count + 1, sizeof *sweeping.plans);
   sweeping.figures = lumos_allocate_zeroed(sweeping.all.count + 1, sizeof *sweeping.figures);
   plan_all(&sweeping);
-  bool done = predict_all(&sweeping, error) && put_all(out, &sweeping, text.bytes, error);
+  bool done = predict_all(&sweeping, error);
+  if (done) {
+    list_rows(&sweeping, text.bytes, &rows);
+    bool some = sweep_rows_predicted(&rows) > 0 || rows.parts > 1;
+    done = some ? write_rows(&rows, sweep, out, error)
+                : lumos_fail(error, "none of %zu configurations can be predicted; the first one: %.700s",
+                             sweeping.all.count, sweeping.figures[0].why);
+  }
+  sweep_rows_free(&rows);
   free(sweeping.plans);
   free(sweeping.figures);
   lumos_vector_free(&sweeping.all);
   lumos_vector_free(&sweeping.asked);
   sweep_grid_free(&grid);
   lumos_text_free(&text);
+  return done;
+}
+
+bool lumos_sweep_join(const char *const *paths, size_t count, const struct lumos_sweep *sweep, struct lumos_text *out,
+                      struct lumos_error *error) {
+  struct sweep_rows rows = {0};
+  bool done = count > 0 || lumos_fail(error, "there is nothing to join; name the files of all parts");
+  for (size_t i = 0; i < count && done; i++) {
+    done = sweep_rows_read(&rows, paths[i], error);
+  }
+  if (done && sweep_rows_whole(&rows, error)) {
+    sweep_rows_sort(&rows);
+    done = write_rows(&rows, sweep, out, error);
+  } else {
+    done = false;
+  }
+  sweep_rows_free(&rows);
   return done;
 }

@@ -2,8 +2,10 @@
 #include "tools/simulating.h"
 
 #include <lumos/export.h>
+#include <lumos/report.h>
 #include <lumos/sweep.h>
 #include <lumos/transform.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct simulating {
@@ -12,6 +14,9 @@ struct simulating {
   const char *critical_path; /* where critical paths go */
   const char *sweep;         /* configurations to predict instead; NULL: none */
   int64_t gpus;              /* of each of them; 0: as many as it takes */
+  const char *part;          /* which of them, "3/16"; NULL: all */
+  bool join;                 /* the operands are parts of a sweep */
+  struct tool_stream *stream;
   struct tool_simulating simulating;
 };
 
@@ -46,14 +51,32 @@ static bool check_outputs(const struct simulating *simulating, const struct tool
   return true;
 }
 
+static bool is_page(const char *path) { return path != NULL && lumos_report_format_of_path(path) == LUMOS_REPORT_HTML; }
+
+static bool read_part(const char *text, struct lumos_sweep *sweep, struct lumos_error *error) {
+  enum { MOST = 100000 };
+  char *end = NULL;
+  long part = text == NULL ? 1 : strtol(text, &end, 10),
+       parts = text == NULL || *end != '/' ? 0 : strtol(end + 1, &end, 10);
+  sweep->part = (int32_t)part;
+  sweep->parts = (int32_t)parts;
+  return text == NULL || (*end == '\0' && part >= 1 && part <= parts && parts <= MOST) ||
+         lumos_fail(error, "option --part: '%.40s' does not read PART/PARTS, such as 3/16", text);
+}
+
 static bool check(const struct tool_stream *stream, struct lumos_error *error) {
   const struct simulating *simulating = stream->context;
   enum lumos_model model = LUMOS_MODEL_LUMOS;
   if (simulating->model != NULL && !lumos_model_find(simulating->model, &model)) {
     return lumos_fail(error, "option --model: '%s' is not a model; use lumos, dpro or daydream", simulating->model);
   }
-  if (simulating->sweep == NULL && simulating->gpus != 0) {
-    return lumos_fail(error, "option --gpus: it belongs to --sweep, such as --sweep auto");
+  if (simulating->sweep == NULL && (simulating->gpus != 0 || simulating->part != NULL)) {
+    return lumos_fail(error, "option --%s: it belongs to --sweep, such as --sweep auto",
+                      simulating->gpus != 0 ? "gpus" : "part");
+  }
+  struct lumos_sweep sweep = {0};
+  if (!read_part(simulating->part, &sweep, error)) {
+    return false;
   }
   if (simulating->gpus > INT32_MAX) {
     return lumos_fail(error, "option --gpus: %lld is more than there can be", (long long)simulating->gpus);
@@ -79,16 +102,46 @@ static bool simulate(struct lumos_job *job, const struct tool_stream *stream, st
          (simulating->critical_path == NULL || lumos_critical_path_write(job, simulating->critical_path, error));
 }
 
+/* Parts of a sweep in the place of a job. */
+static bool join(const struct lumos_operands *operands, const struct simulating *simulating,
+                 struct lumos_error *error) {
+  const struct lumos_sweep sweep = {.page = is_page(simulating->stream->output)};
+  struct lumos_output output;
+  if (!lumos_output_open(&output, simulating->stream->output, error)) {
+    return false;
+  }
+  if (!lumos_sweep_join(operands->items, operands->count, &sweep, &output.text, error)) {
+    lumos_output_discard(&output);
+    return false;
+  }
+  return lumos_output_commit(&output, error);
+}
+
+static bool body(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
+  const struct simulating *simulating = options;
+  if (!simulating->join) {
+    return tool_stream_body(operands, simulating->stream, error);
+  }
+  bool alone = simulating->sweep == NULL && simulating->gpus == 0 && simulating->part == NULL &&
+               simulating->model == NULL && simulating->trace == NULL && simulating->critical_path == NULL;
+  return alone ? join(operands, simulating, error)
+               : lumos_fail(error, "option --join-sweep: it goes with -o alone; the parts say what they are of");
+}
+
 static bool write(const struct lumos_job *job, const struct tool_stream *stream, struct lumos_error *error) {
   const struct simulating *simulating = stream->context;
   if (simulating->sweep == NULL) {
     return tool_write(job, stream->output, error);
   }
-  const struct lumos_sweep sweep = {.grid = simulating->sweep,
-                                    .gpus = (int32_t)simulating->gpus,
-                                    .processes = (size_t)stream->input.threads,
-                                    .hardware = simulating->simulating.hardware};
+  struct lumos_sweep sweep = {.grid = simulating->sweep,
+                              .gpus = (int32_t)simulating->gpus,
+                              .processes = (size_t)stream->input.threads,
+                              .page = is_page(stream->output),
+                              .hardware = simulating->simulating.hardware};
   struct lumos_output output;
+  if (!read_part(simulating->part, &sweep, error)) {
+    return false;
+  }
   if (!lumos_output_open(&output, stream->output, error)) {
     return false;
   }
@@ -149,6 +202,13 @@ int main(int argc, char **argv) {
        "stays as recorded unless micro-batches or global-batch is an axis."},
       {LUMOS_OPTION_NUMBER, 0, "gpus", "N", &simulating.gpus,
        "With --sweep: every configuration runs on N GPUs, with as many replicas as they hold."},
+      {LUMOS_OPTION_TEXT, 0, "part", "PART/PARTS", &simulating.part,
+       "With --sweep: predict every PARTS-th configuration from the PART-th on, as 3/16; other machines predict the "
+       "others."},
+      {LUMOS_OPTION_FLAG, 0, "join-sweep", NULL, &simulating.join,
+       "Join the lines that the parts of a sweep wrote, which the operands name, into those of the whole. With -o "
+       "FILE.html they, or a sweep, "
+       "become a page."},
       TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };
@@ -162,5 +222,6 @@ int main(int argc, char **argv) {
       .examples = examples,
       .options = options,
   };
-  return tool_main(&command, argc, argv, tool_stream_body, &stream);
+  simulating.stream = &stream;
+  return tool_main(&command, argc, argv, body, &simulating);
 }

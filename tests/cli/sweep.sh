@@ -14,10 +14,12 @@ if [ "${LUMOS_ALL:-no}" = yes ]; then
     '--layers 4 --hidden 4096 --tp 2 --pp 2 --micro-batches 4|8|tp=2,4 pp=1,2 schedule=1f1b,zb-h1'
     '--layers 8 --hidden 1024 --seq 1024 --micro-batches 8|4|pp=1,2,4 schedule=1f1b,zb-h1')
   RANDOM=${LUMOS_SEED:-7}
-  for _ in {1..16}; do
+  for i in {1..16}; do
     pick() { local of=("$@"); picked=${of[RANDOM % $#]}; } # in this shell, whose RANDOM goes on
     pick 1 2 && pp=$picked && pick 1 2 && dp=$picked && pick 1024 2048 3072 && hidden=$picked && pick 4 8 && layers=$picked && pick 4 8 && batches=$picked
-    searches+=("--layers $layers --hidden $hidden --pp $pp --dp $dp --micro-batches $batches|4|pp=1,2,4 schedule=1f1b,zb-h1")
+    # Replicas alone have no bubble, and win; so every other search is among pipelines, where sequences of a micro-batch cost a bubble.
+    [ $((i % 2)) -eq 0 ] && grid='pp=1,2,4 schedule=1f1b,zb-h1' || grid='pp=2,4 schedule=1f1b,zb-h1,interleaved vp=1,2 micro-batch=1,2'
+    searches+=("--layers $layers --hidden $hidden --pp $pp --dp $dp --micro-batches $batches|4|$grid")
   done
 fi
 
@@ -29,7 +31,7 @@ search() {
   emulated-cluster $options recorded || fail "$2: the emulated cluster fails"
   lumos-parse recorded/rank*.json 2>message | lumos-sim --sweep "$4" --gpus "$3" -o swept 2>>message || fail "$2: $(head -c 300 message)"
   jq -r 'select(.type == "configuration") | [.place, .step_time, .low, .high,
-    "--pp \(.pp) --dp \(.dp) --micro-batches \(.micro_batches) --schedule \(.schedule // "1f1b")" + (if .vp then " --vp \(.vp)" else "" end) + (if .tp then " --tp \(.tp)" else "" end)] | @tsv' swept >configurations
+    "--pp \(.pp) --dp \(.dp) --micro-batches \(.micro_batches) --schedule \(.schedule // "1f1b")" + (if .vp then " --vp \(.vp)" else "" end) + (if .tp then " --tp \(.tp)" else "" end) + (if .micro_batch then " --micro-batch \(.micro_batch)" else "" end)] | @tsv' swept >configurations
   while IFS=$'\t' read -r place step low high line; do
     rm -rf changed
     # shellcheck disable=SC2086
@@ -65,6 +67,44 @@ check 'what cannot be is there with the reason' [ "$(jq -s '.[0].refused == (map
 lumos-transform --pp 2 --schedule 1f1b --vp 1 --micro-batches 2 small.graph 2>message | lumos-sim --opportunities off -o alone 2>>message
 lumos-render alone --format json -o alone.json 2>message
 check 'a configuration is predicted as it is alone' [ "$(jq 'select(.pp == 2 and .schedule == "1f1b" and .micro_batches == 2).step_time' one)" = "$(jq .step_time.simulated alone.json)" ]
+
+# Parts, predicted anywhere, are joined into the whole; parts that are missing, there twice or of another sweep are refused.
+for part in 1 2 3; do lumos-sim --sweep "$grid" --part $part/3 small.graph -o part$part 2>message || fail "part $part: $(cat message)"; done
+lumos-sim --join-sweep part3 part1 part2 -o joined 2>message
+check 'parts make the whole, byte for byte' cmp -s one joined
+PATH=$(dirname "$(command -v lumos-sim)"):$PATH "$source_folder/examples/sweep.sh" small.graph "$grid" 3 >joined 2>message || fail "examples/sweep.sh: $(cat message)"
+check 'so does the example' cmp -s one joined
+check 'which writes a page, too' [ -s sweep.html ]
+refused() { # WORDS FILE...
+  local words=$1
+  shift
+  lumos-sim --join-sweep "$@" >out 2>message && fail "joined: $*"
+  [ ! -s out ] && says "$words"
+}
+refused 'configuration 3 of 6 is missing' part1 part2
+refused 'configuration 1 is there twice' part1 part1 part2 part3
+lumos-sim --sweep 'micro-batches=2,3' small.graph -o other 2>message
+refused 'is of another sweep' part1 other
+refused 'is not a sweep' small.graph
+: >empty && refused 'is empty' empty
+sed '2s/"step_time":[0-9]*/"step_time":-1/' one >bad && refused 'line 2: is not a configuration' bad
+sed '2s/"number":[0-9]*/"number":77/' one >bad && refused 'line 2: is not a configuration' bad
+sed '2s/"pp":1/"pp":[1]/' one >bad && refused 'line 2: is not a configuration' bad
+head -c 400 one >bad && refused 'is not a configuration' bad
+for bad in 0/3 4/3 3 1/ /2 1/0 x/2 1/2x; do
+  lumos-sim --sweep "$grid" --part "$bad" small.graph >out 2>message && fail "--part $bad is taken"
+  says 'does not read PART/PARTS'
+done
+
+# The page has the first line's figures, and nothing in it is markup that a line brought.
+lumos-sim --join-sweep one -o page.html 2>message
+[ -s page.html ] && ! grep -q 'http://\|https://' <(grep -v 'www.w3.org' page.html) || fail 'the page asks the network for something, or is not there'
+best=$(jq -r 'select(.place == 1).step_time' one)
+check 'the page names the best time' grep -q "<h1>.*a step takes $(awk "BEGIN { printf \"%.3g\", $best / 1e6 }")" page.html
+sed '2s/"schedule":"[^"]*"/"schedule":"<script>alert(1)<\/script>"/; 3s/"schedule":"[^"]*"/"schedule":"<script>alert(1)<\/script>"/; 4s/"schedule":"[^"]*"/"schedule":"<script>alert(1)<\/script>"/' one >bad
+grep -q 'alert' bad || fail 'the hostile sweep is not hostile'
+lumos-sim --join-sweep bad -o page.html 2>message
+! grep -q '<script>alert' page.html || fail 'a line brought markup into the page'
 
 # The global batch stays: 4 micro-batches of one replica are 2 of each of two.
 check 'replicas share the batch' [ "$(lumos-sim --sweep dp=2 small.graph 2>message | jq -c 'select(.place == 1) | [.micro_batches, .gpus]')" = '[2,2]' ]

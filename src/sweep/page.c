@@ -1,0 +1,314 @@
+/* Parts are written into the model, and templates/sweep.html puts them in their places. */
+#include "sweep/page.h"
+
+#include "report/content/table.h"
+#include "report/draw/look.h"
+#include "report/forms/page_parts.h"
+#include "report/text/numbers.h"
+#include <cjson/cJSON.h>
+#include <lumos/job.h>
+#include <math.h>
+#include <string.h>
+
+enum { SHOWN = 20 }; /* configurations in the picture */
+
+/* ---- Words ---- */
+
+static cJSON *members_of(const struct sweep_row *row) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "{%s}", row->axes);
+  lumos_text_char(&text, '\0');
+  cJSON *members = cJSON_Parse(text.bytes);
+  lumos_text_free(&text);
+  return members;
+}
+
+/* What is the same of all configurations, or follows from the others. */
+static bool says_nothing(const char *name) { return strcmp(name, "gpus") == 0 || strcmp(name, "global_batch") == 0; }
+
+/* "pp" is "PP"; "micro_batch" is "micro-batch" */
+static void put_name(const char *name, struct lumos_text *out) {
+  bool axis = strlen(name) == 2;
+  for (; *name != '\0'; name++) {
+    lumos_text_char(out, axis && *name >= 'a' && *name <= 'z' ? (char)(*name - 'a' + 'A') : *name == '_' ? '-' : *name);
+  }
+}
+
+/* "PP 2, DP 4, zb-h1, micro-batch 8" */
+static void put_label(const struct sweep_row *row, struct lumos_text *out) {
+  cJSON *members = members_of(row);
+  const cJSON *member = NULL;
+  size_t before = out->length;
+  cJSON_ArrayForEach(member, members) {
+    if (says_nothing(member->string)) {
+      continue;
+    }
+    lumos_text_put(out, out->length > before ? ", " : "");
+    bool word = cJSON_IsString(member) && strcmp(member->string, "schedule") == 0;
+    put_name(word ? "" : member->string, out);
+    lumos_text_put(out, word ? "" : " ");
+    if (cJSON_IsString(member)) {
+      lumos_text_put(out, member->valuestring);
+    } else {
+      lumos_text_integer(out, llround(member->valuedouble));
+    }
+  }
+  lumos_text_put(out, out->length == before ? "as recorded" : "");
+  cJSON_Delete(members);
+}
+
+static int64_t member_of(const struct sweep_row *row, const char *name) {
+  cJSON *members = members_of(row);
+  const cJSON *member = cJSON_GetObjectItemCaseSensitive(members, name);
+  int64_t value = cJSON_IsNumber(member) ? llround(member->valuedouble) : LUMOS_ABSENT;
+  cJSON_Delete(members);
+  return value;
+}
+
+static void put_rate(int64_t rate, struct lumos_text *out) {
+  enum { THOUSAND = 1000 };
+  report_put_count(out, (rate + THOUSAND / 2) / THOUSAND);
+  lumos_text_put(out, "\xC2\xA0tokens/s per GPU");
+}
+
+static size_t count_rivals(const struct sweep_rows *rows) {
+  size_t count = 0;
+  for (size_t i = 1; i < sweep_rows_predicted(rows); i++) {
+    count += sweep_row_could_be_best(rows, i);
+  }
+  return count;
+}
+
+static void put_verdict(const struct sweep_rows *rows, struct lumos_text *out) {
+  size_t predicted = sweep_rows_predicted(rows), rivals = count_rivals(rows);
+  if (predicted == 0) {
+    lumos_text_put(out, "None of the configurations can be predicted");
+    return;
+  }
+  const struct sweep_row *best = &rows->items.items[0];
+  lumos_text_format(out, "Of %zu configurations, ", predicted);
+  put_label(best, out);
+  lumos_text_put(out, " is predicted to be best: a step takes ");
+  report_put_time(out, best->step);
+  if (best->rate != LUMOS_ABSENT) {
+    lumos_text_put(out, ", for ");
+    put_rate(best->rate, out);
+  }
+  lumos_text_put(out, rivals == 0 ? ". No other one reaches it within its range." : ". Within their ranges ");
+  if (rivals > 0) {
+    report_put_counted(out, (int64_t)rivals, "other one");
+    lumos_text_put(out, " could be as good.");
+  }
+}
+
+/* ---- The picture ---- */
+
+/* Tenths of a pixel. */
+enum { BAR = 160, ROW_GAP = 90, TOP = 20, TICK = 80, WIDTH = 11800, LABELS = 4600, FIGURES = 2600 };
+
+/* How good: tokens a second and GPU, or else steps a day, so that longer is better; `step`: instead of the row's own. */
+static double worth(const struct sweep_row *row, int64_t step) {
+  double slower = (double)row->step / (double)step;
+  return (row->rate != LUMOS_ABSENT ? (double)row->rate : 1e15 / (double)row->step) * slower;
+}
+
+static int32_t along(double value, double most) {
+  double share = value <= 0 ? 0 : value < most ? value / most : 1;
+  return (int32_t)lround(share * (WIDTH - LABELS - FIGURES));
+}
+
+static void draw_row(const struct sweep_rows *rows, size_t at, double most, int32_t y, struct report_scene *scene) {
+  const struct sweep_row *row = &rows->items.items[at];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  int32_t end = LABELS + along(worth(row, row->step), most);
+  put_label(row, &text);
+  report_scene_text(scene, STYLE_PLAIN, PAINT_TEXT, ANCHOR_END, LABELS - 80, y + BAR - 38, &text);
+  report_scene_box(scene, sweep_row_could_be_best(rows, at) ? report_paint_of_kind(LUMOS_GEMM) : PAINT_NONE, LABELS, y,
+                   end > LABELS + 10 ? end - LABELS : 10, BAR);
+  lumos_text_put(&text, ": a step takes ");
+  report_put_time(&text, row->step);
+  if (row->low != LUMOS_ABSENT) {
+    lumos_text_put(&text, " (");
+    report_put_time_range(&text, row->low, row->high);
+    lumos_text_put(&text, ")");
+  }
+  report_scene_tooltip(scene, &text);
+  if (row->low != LUMOS_ABSENT && row->low > 0) {
+    int32_t low = LABELS + along(worth(row, row->high), most), high = LABELS + along(worth(row, row->low), most);
+    int32_t middle = y + BAR + TICK / 2;
+    report_scene_line(scene, PAINT_TEXT, low, middle, high - low, 0, STROKE_SOLID);
+    report_scene_line(scene, PAINT_TEXT, low, middle - TICK / 2, 0, TICK, STROKE_SOLID);
+    report_scene_line(scene, PAINT_TEXT, high, middle - TICK / 2, 0, TICK, STROKE_SOLID);
+    end = high > end ? high : end;
+  }
+  text.length = 0;
+  report_put_time(&text, row->step);
+  report_scene_text(scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, end + 80, y + BAR - 38, &text);
+  if (row->rate != LUMOS_ABSENT) {
+    int32_t behind = report_text_width(STYLE_STRONG, text.bytes, text.length) + 60;
+    text.length = 0;
+    report_put_count(&text, (row->rate + 500) / 1000);
+    lumos_text_put(&text, " tokens/s");
+    report_scene_text(scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_START, end + 80 + behind, y + BAR - 38, &text);
+  }
+  lumos_text_free(&text);
+}
+
+static void draw(const struct sweep_rows *rows, struct report_scene *scene) {
+  size_t predicted = sweep_rows_predicted(rows);
+  double most = 1;
+  int32_t y = TOP;
+  report_scene_begin(scene, "sweep", WIDTH);
+  for (size_t i = 0; i < predicted && i < SHOWN; i++) {
+    const struct sweep_row *row = &rows->items.items[i];
+    most = fmax(most, worth(row, row->low != LUMOS_ABSENT && row->low > 0 ? row->low : row->step));
+  }
+  for (size_t i = 0; i < predicted && i < SHOWN; i++) {
+    draw_row(rows, i, most, y, scene);
+    y += BAR + ROW_GAP;
+  }
+  scene->height = y;
+  lumos_text_put(&scene->title, "The best configurations");
+  lumos_text_put(&scene->description,
+                 "A bar for each configuration, the best first: the longer, the more tokens a second and GPU. A line "
+                 "below the bar spans the range. The table below the picture holds the same numbers.");
+}
+
+/* ---- Tables ---- */
+
+static void put_text(struct report_table *table, struct lumos_text *text) { report_table_copy(table, text); }
+
+static void list_predicted(const struct sweep_rows *rows, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"place", "place", NULL, COLUMN_COUNT},
+      {"configuration", "configuration", NULL, COLUMN_TEXT},
+      {"gpus", "GPUs", NULL, COLUMN_COUNT},
+      {"global_batch", "sequences in a step", NULL, COLUMN_COUNT},
+      {"step", "step", NULL, COLUMN_MS},
+      {"low", "low", NULL, COLUMN_MS},
+      {"high", "high", NULL, COLUMN_MS},
+      {"tokens_per_second", "tokens/s per GPU", NULL, COLUMN_COUNT},
+      {"mfu", "MFU", NULL, COLUMN_SHARE},
+      {"bubble", "bubble", NULL, COLUMN_SHARE},
+      {"could_be_best", "could be best", NULL, COLUMN_TEXT},
+  };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_table_begin(table, "configurations", columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; i < sweep_rows_predicted(rows); i++) {
+    const struct sweep_row *row = &rows->items.items[i];
+    report_table_number(table, (int64_t)i + 1);
+    put_label(row, &text);
+    put_text(table, &text);
+    report_table_number(table, member_of(row, "gpus"));
+    report_table_number(table, member_of(row, "global_batch"));
+    report_table_number(table, row->step);
+    report_table_number(table, row->low);
+    report_table_number(table, row->high);
+    report_table_number(table, row->rate == LUMOS_ABSENT ? LUMOS_ABSENT : (row->rate + 500) / 1000);
+    report_table_number(table, row->mfu);
+    report_table_number(table, row->bubble);
+    report_table_word(table, sweep_row_could_be_best(rows, i) ? "yes" : "no");
+  }
+  lumos_text_put(&table->caption,
+                 "Predicted times of a step with their 90 % range. A configuration could be best where its range "
+                 "reaches that of the first. MFU is of the GPUs\xE2\x80\x99 peak, the bubble of the step.");
+}
+
+static void list_refused(const struct sweep_rows *rows, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"configuration", "configuration", NULL, COLUMN_TEXT},
+      {"why", "why not", NULL, COLUMN_NAME},
+  };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_table_begin(table, "refused", columns, sizeof columns / sizeof *columns);
+  for (size_t i = sweep_rows_predicted(rows); i < rows->items.count; i++) {
+    put_label(&rows->items.items[i], &text);
+    put_text(table, &text);
+    report_table_text(table, rows->items.items[i].why, strlen(rows->items.items[i].why));
+  }
+  lumos_text_put(&table->caption, "Configurations that cannot be built, or divided.");
+}
+
+/* ---- The page ---- */
+
+static void add_tile(struct report_scope *root, const char *label, struct lumos_text *figure,
+                     struct lumos_text *evidence) {
+  struct report_scope *item = report_section_item(root, "tiles");
+  report_set_text(item, "label", label);
+  report_set_take(item, "figure", figure);
+  report_set_take(item, "evidence", evidence);
+}
+
+static void fill_tiles(const struct sweep_rows *rows, struct report_scope *root) {
+  const struct sweep_row *best = &rows->items.items[0];
+  struct lumos_text figure = LUMOS_TEXT_BUFFER, evidence = LUMOS_TEXT_BUFFER;
+  size_t predicted = sweep_rows_predicted(rows);
+  report_section(root, "tiles");
+  if (predicted > 0) {
+    report_put_time(&figure, best->step);
+    if (best->low != LUMOS_ABSENT) {
+      report_put_time_range(&evidence, best->low, best->high);
+    }
+    add_tile(root, "Step of the best", &figure, &evidence);
+    report_put_share(&figure, best->mfu);
+    lumos_text_put(&evidence, best->mfu == LUMOS_ABSENT ? "Not known" : "Of the GPUs\xE2\x80\x99 peak");
+    add_tile(root, "MFU of the best", &figure, &evidence);
+    report_put_count(&figure, (int64_t)count_rivals(rows));
+    lumos_text_put(&evidence, "Their ranges reach that of the best");
+    add_tile(root, "Others that could be best", &figure, &evidence);
+  }
+  report_put_count(&figure, (int64_t)predicted);
+  lumos_text_put(&evidence, "Of ");
+  report_put_counted(&evidence, (int64_t)rows->items.count, "configuration");
+  add_tile(root, "Predicted", &figure, &evidence);
+}
+
+static void set_table(struct report_scope *root, const char *name, struct report_table *table,
+                      struct lumos_text *summary) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_table_html(table, &text);
+  report_set_take(root, name, &text);
+  lumos_text_format(summary, "%s\"%s\":", summary->length > 16 ? ",\n" : "", table->name);
+  report_table_json(table, summary);
+  report_table_free(table);
+}
+
+static void fill_model(const struct sweep_rows *rows, const struct report_page_files *files,
+                       struct report_model *model) {
+  struct report_scope *root = report_model_root(model);
+  struct lumos_text text = LUMOS_TEXT_BUFFER, summary = LUMOS_TEXT_BUFFER;
+  struct report_table table;
+  struct report_scene scene;
+  report_page_files_fill(files, root);
+  put_verdict(rows, &text);
+  report_set_take(root, "verdict", &text);
+  lumos_text_format(&text, "Grid: %s", rows->grid);
+  if (rows->gpus != LUMOS_ABSENT) {
+    lumos_text_format(&text, ", on %lld GPUs", (long long)rows->gpus);
+  }
+  report_set_take(root, "grid", &text);
+  fill_tiles(rows, root);
+  draw(rows, &scene);
+  report_set_scene(root, &scene, "picture");
+  lumos_text_put(&summary, "{\"tables\":{");
+  list_predicted(rows, &table);
+  set_table(root, "table", &table, &summary);
+  report_section_if(root, "refused", sweep_rows_predicted(rows) < rows->items.count);
+  list_refused(rows, &table);
+  set_table(root, "refused_table", &table, &summary);
+  lumos_text_put(&summary, "}}\n");
+  report_set_take(root, "summary", &summary);
+}
+
+bool sweep_page(const struct sweep_rows *rows, const char *folder, struct lumos_text *out, struct lumos_error *error) {
+  struct report_page_files files;
+  bool done = report_page_files_load(folder, "sweep.html", &files, error);
+  if (done) {
+    struct report_model *model = report_model_new();
+    fill_model(rows, &files, model);
+    done = report_page_files_render(&files, model, out, error);
+    report_model_free(model);
+  }
+  report_page_files_release(&files);
+  return done;
+}

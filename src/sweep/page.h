@@ -1,0 +1,11 @@
+/* A sweep as a page: which configuration is best, how sure that is, and all of them. */
+#ifndef LUMOS_SWEEP_PAGE_H
+#define LUMOS_SWEEP_PAGE_H
+
+#include "sweep/rows.h"
+
+/* Of sorted rows. `folder`: templates in the place of those compiled in; NULL: none. */
+bool sweep_page(const struct sweep_rows *rows, const char *folder, struct lumos_text *out,
+                struct lumos_error *error) LUMOS_MUST_CHECK;
+
+#endif

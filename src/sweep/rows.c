@@ -1,0 +1,237 @@
+#include "sweep/rows.h"
+
+#include "base/input.h"
+#include <cjson/cJSON.h>
+#include <lumos/job.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT = 1 };
+
+void sweep_rows_free(struct sweep_rows *rows) {
+  for (size_t i = 0; i < rows->items.count; i++) {
+    free(rows->items.items[i].axes);
+    free(rows->items.items[i].why);
+  }
+  lumos_vector_free(&rows->items);
+  free(rows->grid);
+  rows->grid = NULL;
+}
+
+char *sweep_copy(const char *text) {
+  char *copy = lumos_allocate(strlen(text) + 1);
+  memcpy(copy, text, strlen(text) + 1);
+  return copy;
+}
+
+/* ---- Order ---- */
+
+/* Time in the units in which configurations are compared: of a token on a GPU, or of a step. */
+static double cost(const struct sweep_row *row, int64_t step) {
+  return row->rate != LUMOS_ABSENT ? (double)step / ((double)row->step * (double)row->rate) : (double)step;
+}
+
+static int by_worth(const void *left, const void *right) {
+  const struct sweep_row *a = left, *b = right;
+  if (a->predicted != b->predicted) {
+    return a->predicted ? -1 : 1;
+  }
+  double one = a->predicted ? cost(a, a->step) : 0, other = b->predicted ? cost(b, b->step) : 0;
+  return one < other ? -1 : one > other ? 1 : LUMOS_ORDER(a->number, b->number);
+}
+
+void sweep_rows_sort(struct sweep_rows *rows) { lumos_vector_sort(&rows->items, by_worth); }
+
+size_t sweep_rows_predicted(const struct sweep_rows *rows) {
+  size_t count = 0;
+  while (count < rows->items.count && rows->items.items[count].predicted) {
+    count++;
+  }
+  return count;
+}
+
+bool sweep_row_could_be_best(const struct sweep_rows *rows, size_t at) {
+  const struct sweep_row *row = &rows->items.items[at], *best = &rows->items.items[0];
+  bool known = row->low != LUMOS_ABSENT && best->high != LUMOS_ABSENT;
+  return at == 0 || (known && cost(row, row->low) <= cost(best, best->high));
+}
+
+/* ---- Lines out ---- */
+
+static void put_integer(struct lumos_text *out, const char *name, int64_t value) {
+  if (value != LUMOS_ABSENT) {
+    lumos_text_format(out, ",\"%s\":%lld", name, (long long)value);
+  }
+}
+
+static void put_decimal(struct lumos_text *out, const char *name, int64_t units, int decimals) {
+  if (units != LUMOS_ABSENT) {
+    lumos_text_format(out, ",\"%s\":", name);
+    lumos_text_decimal(out, units, decimals);
+  }
+}
+
+static void put_row(const struct sweep_rows *rows, size_t at, struct lumos_text *out) {
+  const struct sweep_row *row = &rows->items.items[at];
+  if (!row->predicted) {
+    lumos_text_format(out, "{\"type\":\"refused\",\"number\":%lld,%s,\"why\":", (long long)row->number, row->axes);
+    lumos_text_json_string(out, row->why, strlen(row->why));
+    lumos_text_put(out, "}\n");
+    return;
+  }
+  lumos_text_format(out, "{\"type\":\"configuration\",\"place\":%zu,\"number\":%lld,%s", at + 1, (long long)row->number,
+                    row->axes);
+  put_integer(out, "step_time", row->step);
+  put_integer(out, "low", row->low);
+  put_integer(out, "high", row->high);
+  put_decimal(out, "tokens_per_second_per_gpu", row->rate, 3);
+  put_decimal(out, "mfu", row->mfu, 6);
+  put_decimal(out, "bubble", row->bubble, 6);
+  lumos_text_format(out, ",\"could_be_best\":%s}\n", sweep_row_could_be_best(rows, at) ? "true" : "false");
+}
+
+void sweep_rows_put(const struct sweep_rows *rows, struct lumos_text *out) {
+  size_t predicted = sweep_rows_predicted(rows);
+  lumos_text_format(out, "{\"type\":\"sweep\",\"format\":%d,\"grid\":", FORMAT);
+  lumos_text_json_string(out, rows->grid, strlen(rows->grid));
+  put_integer(out, "gpus", rows->gpus);
+  if (rows->parts > 1) {
+    lumos_text_format(out, ",\"part\":%lld,\"parts\":%lld", (long long)rows->part, (long long)rows->parts);
+  }
+  put_integer(out, "configurations", rows->configurations);
+  lumos_text_format(out, ",\"predicted\":%zu,\"refused\":%zu}\n", predicted, rows->items.count - predicted);
+  for (size_t i = 0; i < rows->items.count; i++) {
+    put_row(rows, i, out);
+  }
+}
+
+/* ---- Lines in ---- */
+
+/* A number with so many decimals, in units of the last; LUMOS_ABSENT: there is none, or none that can be. */
+static int64_t number_of(const cJSON *object, const char *name, double units) {
+  static const double MOST = 9007199254740992.0; /* from here on doubles skip whole numbers */
+  const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+  double value = cJSON_IsNumber(member) ? member->valuedouble * units : NAN;
+  return value >= 0 && value < MOST ? llround(value) : LUMOS_ABSENT;
+}
+
+static const char *text_of(const cJSON *object, const char *name) {
+  const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+  return text == NULL ? "" : text;
+}
+
+/* What stands between the number and the figures: names and values of the grid. False: something else does. */
+static bool read_axes(const cJSON *line, struct lumos_text *axes) {
+  const cJSON *member = cJSON_GetObjectItemCaseSensitive(line, "number");
+  for (member = member == NULL ? NULL : member->next; member != NULL; member = member->next) {
+    if (strcmp(member->string, "step_time") == 0 || strcmp(member->string, "why") == 0) {
+      return axes->length > 0;
+    }
+    lumos_text_put(axes, axes->length > 0 ? "," : "");
+    lumos_text_json_string(axes, member->string, strlen(member->string));
+    lumos_text_char(axes, ':');
+    if (cJSON_IsString(member)) {
+      lumos_text_json_string(axes, member->valuestring, strlen(member->valuestring));
+    } else if (cJSON_IsNumber(member) && fabs(member->valuedouble) < 1e15) {
+      lumos_text_integer(axes, llround(member->valuedouble));
+    } else {
+      return false;
+    }
+  }
+  return false;
+}
+
+static bool read_row(struct sweep_rows *rows, const cJSON *line) {
+  bool predicted = strcmp(text_of(line, "type"), "configuration") == 0;
+  struct lumos_text axes = LUMOS_TEXT_BUFFER;
+  struct sweep_row row = {.predicted = predicted,
+                          .number = number_of(line, "number", 1),
+                          .step = number_of(line, "step_time", 1),
+                          .low = number_of(line, "low", 1),
+                          .high = number_of(line, "high", 1),
+                          .rate = number_of(line, "tokens_per_second_per_gpu", 1000),
+                          .mfu = number_of(line, "mfu", 1000000),
+                          .bubble = number_of(line, "bubble", 1000000)};
+  bool good = (predicted || strcmp(text_of(line, "type"), "refused") == 0) && row.number > 0 &&
+              row.number <= rows->configurations && (!predicted || (row.step > 0 && row.rate != 0)) &&
+              (row.low == LUMOS_ABSENT) == (row.high == LUMOS_ABSENT) && read_axes(line, &axes);
+  if (good) {
+    lumos_text_char(&axes, '\0');
+    row.axes = sweep_copy(axes.bytes);
+    row.why = predicted ? NULL : sweep_copy(text_of(line, "why"));
+    lumos_vector_push(&rows->items, row);
+  }
+  lumos_text_free(&axes);
+  return good;
+}
+
+static bool read_head(struct sweep_rows *rows, const cJSON *line, struct lumos_error *error) {
+  const char *grid = text_of(line, "grid");
+  int64_t gpus = number_of(line, "gpus", 1), configurations = number_of(line, "configurations", 1);
+  if (strcmp(text_of(line, "type"), "sweep") != 0 || number_of(line, "format", 1) != FORMAT || configurations < 1) {
+    return lumos_fail(error, "is not a sweep; write one with lumos-sim --sweep GRID -o FILE");
+  }
+  if (rows->grid == NULL) {
+    rows->grid = sweep_copy(grid);
+    rows->gpus = gpus;
+    rows->configurations = configurations;
+    rows->part = rows->parts = 1;
+  }
+  return (strcmp(rows->grid, grid) == 0 && rows->gpus == gpus && rows->configurations == configurations) ||
+         lumos_fail(error, "is of another sweep, of '%.200s'; join parts of one", grid);
+}
+
+static bool read_lines(struct sweep_rows *rows, const char *text, struct lumos_error *error) {
+  bool head = true;
+  int64_t number = 1;
+  for (const char *at = text; *at != '\0'; number++) {
+    size_t length = strcspn(at, "\n");
+    cJSON *line = cJSON_ParseWithLength(at, length);
+    bool good = head ? read_head(rows, line, error)
+                     : read_row(rows, line) ||
+                           lumos_fail(error, "line %lld: is not a configuration of a sweep", (long long)number);
+    cJSON_Delete(line);
+    if (!good) {
+      return false;
+    }
+    head = false;
+    at += length + (at[length] == '\n');
+  }
+  return !head || lumos_fail(error, "is empty; write a sweep with lumos-sim --sweep GRID -o FILE");
+}
+
+bool sweep_rows_read(struct sweep_rows *rows, const char *path, struct lumos_error *error) {
+  enum { LIMIT = 1 << 28 }; /* bytes */
+  size_t length = 0;
+  char *text = lumos_input_slurp(path, LIMIT, &length, error);
+  bool good = text != NULL && read_lines(rows, text, error);
+  if (text != NULL && !good) {
+    (void)lumos_fail_prefix(error, path);
+  }
+  free(text);
+  return good;
+}
+
+static int by_number(const void *left, const void *right) {
+  const struct sweep_row *a = left, *b = right;
+  return LUMOS_ORDER(a->number, b->number);
+}
+
+bool sweep_rows_whole(struct sweep_rows *rows, struct lumos_error *error) {
+  lumos_vector_sort(&rows->items, by_number);
+  for (size_t i = 0; i < rows->items.count; i++) {
+    int64_t number = rows->items.items[i].number;
+    if (number < (int64_t)i + 1) {
+      return lumos_fail(error, "configuration %lld is there twice; give each part once", (long long)number);
+    }
+    if (number > (int64_t)i + 1) {
+      return lumos_fail(error, "configuration %zu of %lld is missing; add the part that has it", i + 1,
+                        (long long)rows->configurations);
+    }
+  }
+  return (int64_t)rows->items.count == rows->configurations ||
+         lumos_fail(error, "configuration %zu of %lld is missing; add the part that has it", rows->items.count + 1,
+                    (long long)rows->configurations);
+}
