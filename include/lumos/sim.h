@@ -72,6 +72,11 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *                            call; {name}: call_median, call_p99
  *   annotation_gpu_time      of what was launched inside; annotation_cpu_time and annotation_count of measured steps
  *
+ * Memory of a rank's last step, {rank}, simulated (footprint.h):
+ *   memory_peak              bytes; memory_part {rank, kind} of it adds up to it: parameters, gradients, optimizer, activations,
+ *                            head, temporary, libraries; memory_capacity of its GPU, memory_micro_batch (bytes) and
+ *                            memory_in_flight (a count). A note sim.memory_unknown says why shapes are not enough
+ *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
  * idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which
  * the CPU was, (none) between ops. {rank, step, lane}: stream_idle, and stream_idle_host and so on of it, and beside it

@@ -95,6 +95,7 @@ static bool read_member(struct lumos_hardware *hardware, const char *path, const
     const char *name, *unit;
     double *number;
   } numbers[] = {{"memory_bandwidth", "GB/s", &device->bandwidth},
+                 {"memory", "GiB", &device->memory},
                  {"host_link", "GB/s", &device->host_link},
                  {"link", "GB/s", &device->link},
                  {"network", "GB/s", &device->network},
@@ -118,8 +119,8 @@ static bool read_member(struct lumos_hardware *hardware, const char *path, const
     return read_peaks(path, member, device, error);
   }
   return lumos_fail(error,
-                    "%s: %.60s: a device has no %.60s; give name, match, architecture, sms, memory_bandwidth, link, "
-                    "network, host_link, best_product, peaks, source",
+                    "%s: %.60s: a device has no %.60s; give name, match, architecture, sms, memory, memory_bandwidth, "
+                    "link, network, host_link, best_product, peaks, source",
                     path, device->name, member->string);
 }
 

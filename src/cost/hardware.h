@@ -26,6 +26,7 @@ struct lumos_device {
   double host_link;    /* to the host's memory, one way, in the same unit */
   double link;         /* to the other GPUs of its node, all links, one way */
   double network;      /* of its network card, one way, in its maker's server */
+  double memory;       /* GiB */
   double sms;          /* streaming multiprocessors, compute units */
   double best_product; /* share of the peak that the best matrix product was measured to reach */
   enum lumos_architecture architecture;

@@ -304,6 +304,23 @@ static const struct lumos_metric_definition definitions[] = {
      "What the link can carry in one direction, by the data sheet. Between CPU and GPU that is PCIe or NVLink-C2C. "
      "Copies within the GPU read and write each byte, so they get half of its memory bandwidth. Memsets get all of "
      "it."},
+    {"memory_peak", "peak memory", "bytes", NULL,
+     "The most memory that a rank's training step has allocated at once, as PyTorch's allocator counts it. Lumos "
+     "follows "
+     "the recorded ops in their order: what each allocates, by its shapes and number formats, what autograd keeps for "
+     "the backward pass, and when that is freed. What the allocator holds in reserve, the CUDA context and NCCL's "
+     "buffers come on top."},
+    {"memory_part", "part of the peak memory", "bytes", "memory_peak",
+     "What the peak memory is made of. Parameters, gradients and the optimizer's state: by the gradients' shapes and "
+     "the "
+     "optimizer's ops. Activations: what forward passes keep for backward passes. Head: the same of the head and the "
+     "loss, with what is at work there. Temporary: what ops use and free again. Libraries: the workspaces of cuBLAS."},
+    {"memory_capacity", "memory of the GPU", "bytes", NULL, "As the recording says, or the data sheet after a change."},
+    {"memory_micro_batch", "memory of a micro-batch", "bytes", NULL,
+     "What the forward pass of one micro-batch keeps for its backward pass on a rank, head and loss included. The "
+     "largest micro-batch counts."},
+    {"memory_in_flight", "micro-batches in flight", "count", NULL,
+     "The most micro-batches for which a rank keeps something at once."},
     {"call_time", "time in a call", "ns", NULL,
      "CPU time in calls of one name into the CUDA or HIP runtime or driver, added up over threads and ranks."},
     {"call_count", "calls", "count", NULL, "How many calls of one name a step has, on all ranks."},

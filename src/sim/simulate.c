@@ -7,6 +7,7 @@
 #include "sim/critical.h"
 #include "sim/flops.h"
 #include "sim/idle.h"
+#include "sim/memory.h"
 #include "sim/metrics.h"
 #include "sim/occupancy.h"
 #include "sim/opportunity.h"
@@ -153,6 +154,7 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_flops(job, told, stretches, hardware);
   lumos_write_copies(job, told, stretches, hardware);
   lumos_write_calls(job, told, stretches);
+  lumos_write_memory(job, hardware);
   lumos_write_annotations(job, told, stretches);
   if (edited) {
     lumos_write_ranges(job, runs->engine, stretches, span);

@@ -26,7 +26,7 @@ enum key {
   KEY_STAGE
 };
 
-enum { KEYS = 2, MOST_FIGURES = 8 };
+enum { KEYS = 2, MOST_FIGURES = 10 };
 
 struct figure {
   const char *metric, *kind; /* kind: only those of that kind; NULL: whatever the row is of */
@@ -46,6 +46,7 @@ struct layout {
   bool needs_second; /* rows without the second figure are left out */
   bool in_order;     /* rows in the order of their keys; else the largest first figure first */
   bool simulated;    /* of the simulated timeline, like the parts of what the first figure is the whole of */
+  bool of_a_step;    /* of one step alone */
   bool per_rank;     /* sums are over ranks: shown as the mean of a rank */
 };
 
@@ -59,6 +60,8 @@ struct layout {
   { metric_name, NULL, {key, heading, metric_name, COLUMN_MEAN}, 3, false, false }
 #define MEAN(key, heading, metric_name, kind, decimals) \
   { metric_name, NULL, {key, heading, metric_name, kind}, decimals, true, false }
+#define PART(of_kind, heading) \
+  { "memory_part", of_kind, {of_kind, heading, "memory_part", COLUMN_BYTES}, 0, true, false }
 #define NAMED(key, heading, term) \
   { key, heading, term, COLUMN_NAME }
 #define WORD(key, heading, term) \
@@ -273,6 +276,18 @@ static const struct layout layouts[METRIC_TABLES] = {
                      MEAN("bandwidth", "achieved", "copy_bandwidth", COLUMN_GBS, 3),
                      MEAN("link", "link", "copy_link", COLUMN_GBS, 3)},
          .per_rank = true},
+    [METRICS_MEMORY] = {.name = "memory",
+                        .caption = "Memory that each rank's GPU needs at the peak of a step, and what for",
+                        .keys = {KEY_RANK},
+                        .key_columns = {NAMED("rank", "rank", "rank")},
+                        .figures = {MEAN("peak", "peak", "memory_peak", COLUMN_BYTES, 0),
+                                    PART("parameters", "parameters"), PART("gradients", "gradients"),
+                                    PART("optimizer", "optimizer"), PART("activations", "activations"),
+                                    PART("head", "head and loss"), PART("temporary", "temporary"),
+                                    PART("libraries", "libraries"),
+                                    MEAN("capacity", "GPU has", "memory_capacity", COLUMN_BYTES, 0)},
+                        .in_order = true,
+                        .of_a_step = true},
 };
 
 /* ---- Reading ---- */
@@ -711,8 +726,9 @@ void report_metric_table(const struct report_facts *facts, enum report_metric_ta
   report_table_begin_own(table, layout->name, columns, column_count);
   struct row_list rows = read_rows(facts, layout);
   lumos_text_put(&table->caption, layout->caption);
-  lumos_text_put(&table->caption,
-                 layout->per_rank ? ", per step and rank" : ", the mean over the job\xE2\x80\x99s steps");
+  lumos_text_put(&table->caption, layout->per_rank    ? ", per step and rank"
+                                  : layout->of_a_step ? ""
+                                                      : ", the mean over the job\xE2\x80\x99s steps");
   if (layout->whole != NULL) {
     table->whole = whole_of(facts, layout);
     put_whole(layout->whole, table->whole, &table->caption);

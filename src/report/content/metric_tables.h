@@ -29,6 +29,7 @@ enum report_metric_table {
   METRICS_ANNOTATIONS,
   METRICS_CALLS,
   METRICS_COPIES,
+  METRICS_MEMORY,
   METRIC_TABLES
 };
 

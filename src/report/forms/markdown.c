@@ -51,6 +51,7 @@ static const struct {
     {"occupancy", METRICS_OCCUPANCY},
     {"kernel_kinds", METRICS_KINDS},
     {"copies", METRICS_COPIES},
+    {"memory", METRICS_MEMORY},
     {"annotations", METRICS_ANNOTATIONS},
     {"calls", METRICS_CALLS},
 };

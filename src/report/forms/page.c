@@ -676,6 +676,7 @@ static const struct {
     {TABLE_METRICS + METRICS_PATH_CROSSINGS, "Critical path by dependency"},
     {TABLE_DEPENDENCIES, "Critical path, box by box"},
     {TABLE_METRICS + METRICS_COPIES, "Copies and their bandwidth"},
+    {TABLE_METRICS + METRICS_MEMORY, "Memory by rank"},
     {TABLE_METRICS + METRICS_MFU, "Model FLOPs and MFU"},
     {TABLE_METRICS + METRICS_RATES, "Achieved FLOP/s and bandwidth"},
     {TABLE_METRICS + METRICS_OCCUPANCY, "Occupancy"},

@@ -1,0 +1,40 @@
+/* The memory of one step of a rank: what is allocated when, and when it is freed, in the order of ops. */
+#ifndef LUMOS_MEMORY_LIFETIMES_H
+#define LUMOS_MEMORY_LIFETIMES_H
+
+#include "memory/tensors.h"
+
+#include <lumos/footprint.h>
+
+enum { ALLOCATION_UNIT = 512 }; /* PyTorch's allocator gives out multiples of it */
+
+struct memory_op { /* a span, at the place where its first task runs */
+  uint32_t span, task;
+  uint32_t node; /* the place of the gradient's op around it, or LUMOS_NONE */
+};
+
+struct memory_piece {
+  int64_t bytes;
+  uint32_t begin, end;         /* places of ops, both included */
+  uint32_t kept_by;            /* micro-batch + 1 whose backward pass wants it; 0: none */
+  uint8_t part;                /* enum lumos_memory_part */
+  bool needs_gradient, wanted; /* wanted: autograd keeps it */
+};
+
+struct memory_step {
+  const struct lumos_job *job;
+  uint32_t rank;
+  int32_t step;
+  LUMOS_VECTOR(struct memory_op) ops;
+  LUMOS_VECTOR(struct memory_piece) pieces;
+  int64_t parameters, parameter_bytes; /* numbers, and bytes, of what AccumulateGrad adds up in one micro-batch */
+  int64_t largest_parameter;           /* bytes */
+  uint32_t assumed;
+  enum lumos_memory_state state;
+};
+
+/* Of the rank's last step. The caller frees it. */
+void memory_step_read(struct memory_step *memory, const struct lumos_job *job, uint32_t rank);
+void memory_step_free(struct memory_step *memory);
+
+#endif

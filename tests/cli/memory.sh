@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# How much memory a job needs, against what PyTorch's allocator counted at most on real GPUs (peak_allocated_bytes in the manifests of examples/pairs):
+# of the recorded jobs, and of changed ones, whose truth is another recording.
+#
+#   tests/cli/memory.sh [--table]
+. "$(dirname "$0")/lib.sh"
+pairs=$source_folder/examples/pairs
+small=hidden=512,heads=8,sequence=256,micro-batch=4,vocabulary=8192
+
+truth() { jq -r --arg folder "${1#*/}" 'select(.folder == $folder).peak_allocated_bytes' "$pairs/${1%%/*}/manifest.jsonl"; }
+
+# peak FROM TO OPTION...: how far the predicted peak is from the true one, in %, into rows.
+peak() {
+  local from=$1 to=$2
+  shift 2
+  if [ $# -gt 0 ]; then
+    lumos-transform "$@" "$pairs/$from" 2>message | lumos-sim --opportunities off 2>>message >job.sim
+  else
+    lumos-sim --opportunities off "$pairs/$from" 2>message >job.sim
+  fi || fail "$from $*: $(head -c 300 message)"
+  grep -o '"name":"memory_peak","value":[0-9]*' job.sim | head -1 | cut -d: -f3 >value
+  [ -s value ] || { fail "$from $*: no memory_peak"; return; }
+  awk -v value="$(cat value)" -v true="$(truth "$to")" -v name="$from $*" 'BEGIN { printf "%.3f\t%.2f\t%s\n", (value / true - 1) * 100, true / 1e9, name }' >>rows
+}
+
+: >rows
+for folder in h100/layers=4 h100/layers=8 h100/hidden=4096,heads=32 "h100/$small" h100/kv-heads=4 h100/micro-batches=2 h100/recompute h100/sequence=2048 \
+  h100/vocabulary=65536 h200/hidden=4096,heads=32; do
+  peak "$folder" "$folder"
+done
+recorded=$(wc -l <rows)
+worst=$(cut -f1 rows | tr -d - | sort -g | tail -1)
+awk -v worst="$worst" 'BEGIN { exit !(worst < 2) }' || fail "a recorded job's peak is $worst % off: $(sort -g rows | sed -n '1p;$p')"
+mv rows recorded.rows
+
+: >rows
+peak h100/layers=4 h100/layers=8 --layers 8
+peak h100/layers=8 h100/layers=4 --layers 4
+peak h100/layers=4 h100/micro-batch=16 --micro-batch 16
+peak h100/layers=4 h100/hidden=4096,heads=32 --hidden 4096
+peak h100/layers=4 h100/sequence=2048 --seq 2048
+peak h100/layers=4 h100/vocabulary=65536 --vocab 65536
+peak h100/layers=4 h100/micro-batches=2 --micro-batches 2
+peak h100/layers=4 h200/layers=4 --gpu H200
+changed=$(wc -l <rows)
+worst_changed=$(cut -f1 rows | tr -d - | sort -g | tail -1)
+awk -v worst="$worst_changed" 'BEGIN { exit !(worst < 5) }' || fail "a changed job's peak is $worst_changed % off: $(sort -g rows | sed -n '1p;$p')"
+
+# The parts add up to the peak; where ops are not recorded, that is said.
+lumos-sim --opportunities off "$pairs/h100/layers=4" >job.sim
+sum=$(grep '"name":"memory_part"' job.sim | grep -o '"value":[0-9]*' | cut -d: -f2 | paste -sd+ | bc)
+[ "$sum" = "$(grep -o '"name":"memory_peak","value":[0-9]*' job.sim | cut -d: -f3)" ] || fail "the parts add up to $sum"
+lumos-render --full job.sim -o page.md && grep -q '^### Memory' page.md || fail 'the Markdown has no memory'
+for folder in graphs compile; do
+  lumos-sim --opportunities off "$pairs/h100/$folder" >job.sim
+  grep -q '"code":"sim.memory_unknown"' job.sim || fail "$folder: nothing says that memory is unknown"
+  ! grep -q '"name":"memory_peak"' job.sim || fail "$folder: there is a peak"
+done
+
+if [ "${1:-}" = --table ]; then
+  printf 'error %%\ttrue GB\tjob\n'
+  cat recorded.rows rows
+fi
+proved "$recorded recorded peaks at most $worst % off, $changed predicted ones at most $worst_changed %"
+finish

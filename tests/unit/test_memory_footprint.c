@@ -1,0 +1,217 @@
+/* How much memory a step needs, each byte of it counted by hand: two products with a gelu in between, and Adam. */
+#include "unit/graph_job.h"
+
+#include <lumos/footprint.h>
+#include <string.h>
+
+/* 128 tokens, 64 and 256 features, numbers of 4 bytes. */
+enum { NARROW = 128 * 64 * 4, WIDE = 128 * 256 * 4, WEIGHT = 64 * 256 * 4, ROWS = 128 * 4 };
+/* PyTorch gives cuBLAS 8 MiB and 128 KiB a thread on a GPU that is not known. */
+enum { WORKSPACES = 2 * (8 * 1024 + 128) * 1024, PARAMETERS = 2 * WEIGHT, STATE = 2 * PARAMETERS };
+
+struct op {
+  int depth; /* of ops around it, on its thread */
+  const char *name, *shapes;
+  int sequence; /* 0: none */
+};
+
+#define FLOATS "[\"float\", \"float\", \"float\", \"float\"]"
+
+static const struct op forward[] = {{0, "aten::mm", "[[128, 64], [64, 256]]", 1},
+                                    {0, "aten::gelu", "[[128, 256]]", 2},
+                                    {0, "aten::mm", "[[128, 256], [256, 64]]", 3},
+                                    {0, "aten::sum", "[[128, 64]]", 4},
+                                    {0, "aten::div", "[[], []]", 5}};
+
+static const struct op backward[] = {
+    {0, "autograd::engine::evaluate_function: SumBackward0", NULL, 4},
+    {1, "SumBackward0", "[[]]", 4},
+    {2, "aten::clone", "[[128, 64]]", 0},
+    {3, "aten::copy_", "[[128, 64], [128, 64]]", 0},
+    {0, "autograd::engine::evaluate_function: MmBackward0", NULL, 3},
+    {1, "MmBackward0", "[[128, 64]]", 3},
+    {2, "aten::mm", "[[256, 128], [128, 64]]", 0},
+    {2, "aten::mm", "[[128, 64], [64, 256]]", 0},
+    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0},
+    {1, "torch::autograd::AccumulateGrad", "[[256, 64]]", 0},
+    {0, "autograd::engine::evaluate_function: GeluBackward0", NULL, 2},
+    {1, "GeluBackward0", "[[128, 256]]", 2},
+    {2, "aten::gelu_backward", "[[128, 256], [128, 256]]", 0},
+    {0, "autograd::engine::evaluate_function: MmBackward0", NULL, 1},
+    {1, "MmBackward0", "[[128, 256]]", 1},
+    {2, "aten::mm", "[[64, 128], [128, 256]]", 0},
+    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0},
+    {1, "torch::autograd::AccumulateGrad", "[[64, 256]]", 0}};
+
+static const struct op adam[] = {{0, "aten::_foreach_lerp_", "[[], [], []]", 0},
+                                 {0, "aten::_foreach_addcmul_", "[[], [], []]", 0},
+                                 {0, "aten::_foreach_sqrt", "[[]]", 0},
+                                 {0, "aten::_foreach_addcdiv_", "[[], [], []]", 0}};
+
+/* A run of ops, of a micro-batch, whose sequence numbers begin behind `sequence`. */
+struct run {
+  const struct op *ops;
+  size_t count;
+  int32_t micro_batch;
+  int sequence;
+};
+#define RUN(ops, micro_batch, sequence) \
+  { ops, sizeof(ops) / sizeof *(ops), micro_batch, sequence }
+
+/* Forward passes and optimizers are on the first thread. */
+static void add_runs(struct lumos_job *job, const struct run *runs, size_t count, uint32_t thread, bool shapes) {
+  int64_t time = 0;
+  for (size_t r = 0; r < count; r++) {
+    uint32_t around[4] = {LUMOS_NONE, LUMOS_NONE, LUMOS_NONE, LUMOS_NONE};
+    for (size_t i = 0; i < runs[r].count; i++, time += 10) {
+      const struct op *op = &runs[r].ops[i];
+      if ((runs[r].ops == backward) != (thread == 1)) {
+        continue;
+      }
+      struct lumos_span span = lumos_span_empty;
+      span.rank = 0;
+      span.lane = thread;
+      span.kind = LUMOS_SPAN_OP;
+      span.id = (uint32_t)job->spans.count;
+      span.name = word(job, op->name);
+      span.parent = op->depth > 0 ? around[op->depth - 1] : LUMOS_NONE;
+      span.sequence = op->sequence > 0 ? op->sequence + runs[r].sequence : LUMOS_ABSENT;
+      span.start = time;
+      span.dur = 10;
+      span.shapes = op->shapes != NULL && shapes ? word(job, op->shapes) : LUMOS_NO_STRING;
+      span.dtypes = op->shapes != NULL && shapes ? word(job, FLOATS) : LUMOS_NO_STRING;
+      around[op->depth] = span.id;
+      lumos_vector_push(&job->spans, span);
+      uint32_t task = add_task(job, thread, LUMOS_OP, op->name, time, 10);
+      struct lumos_task *record = &job->tasks.items[task];
+      record->span = span.id;
+      record->micro_batch = runs[r].micro_batch;
+      record->phase = thread == 1 ? LUMOS_BACKWARD : LUMOS_FORWARD;
+    }
+  }
+}
+
+static struct lumos_job *job_of_runs(const struct run *runs, size_t count, bool shapes) {
+  struct lumos_job *job = new_job();
+  struct lumos_error error = {0};
+  (void)add_rank(job, 0);
+  (void)add_thread(job, 0, "1");
+  (void)add_thread(job, 0, "2");
+  add_runs(job, runs, count, 0, shapes);
+  add_runs(job, runs, count, 1, shapes);
+  if (!lumos_job_arrange(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  return job;
+}
+
+static struct lumos_footprint footprint_of(struct lumos_job *job) {
+  struct lumos_error error = {0};
+  struct lumos_footprint footprint;
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, &error);
+  assert_non_null(hardware);
+  lumos_footprint_of(job, 0, hardware, &footprint);
+  lumos_hardware_free(hardware);
+  return footprint;
+}
+
+static void expect_parts(const struct lumos_footprint *footprint, int64_t gradients, int64_t activations,
+                         int64_t temporary) {
+  assert_int_equal(footprint->state, LUMOS_MEMORY_KNOWN);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_PARAMETERS], PARAMETERS);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_OPTIMIZER], STATE);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_LIBRARIES], WORKSPACES);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_HEAD], 0);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_GRADIENTS], gradients);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_ACTIVATIONS], activations);
+  assert_int_equal(footprint->parts[LUMOS_MEMORY_TEMPORARY], temporary);
+  assert_int_equal(footprint->peak, PARAMETERS + STATE + WORKSPACES + gradients + activations + temporary);
+}
+
+/* The gelu keeps what it takes in, the second product what the gelu makes. The peak is in the second product's gradient: both are
+ * there, the gradient that it takes, and the two that it makes, one of which is the weight's. */
+static void a_step_is_counted_byte_by_byte(void **state) {
+  (void)state;
+  const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
+  struct lumos_job *job = job_of_runs(runs, 3, true);
+  struct lumos_footprint footprint = footprint_of(job);
+  expect_parts(&footprint, WEIGHT, 2 * WIDE, NARROW + WIDE);
+  assert_int_equal(footprint.parameters, 2 * 64 * 256);
+  assert_int_equal(footprint.micro_batch, 2 * WIDE);
+  assert_int_equal(footprint.in_flight, 1);
+  assert_string_equal(lumos_string(job->strings, job->tasks.items[footprint.at].name), "aten::mm");
+  lumos_job_free(job);
+}
+
+/* All forward passes first: what two keep is there at once. */
+static void micro_batches_in_flight_add_up(void **state) {
+  (void)state;
+  const struct run runs[] = {RUN(forward, 0, 0), RUN(forward, 1, 10), RUN(backward, 0, 0), RUN(backward, 1, 10),
+                             RUN(adam, LUMOS_ABSENT_INT, 0)};
+  struct lumos_job *job = job_of_runs(runs, 5, true);
+  struct lumos_footprint footprint = footprint_of(job);
+  expect_parts(&footprint, WEIGHT, 4 * WIDE, NARROW + WIDE);
+  assert_int_equal(footprint.micro_batch, 2 * WIDE);
+  assert_int_equal(footprint.in_flight, 2);
+  lumos_job_free(job);
+}
+
+/* In turn only one is in flight. The gradients of the first stay, and those of the second are added to them: while the second's
+ * weight has one, both weights' first ones are there. */
+static void micro_batches_in_turn_share_gradients(void **state) {
+  (void)state;
+  const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(forward, 1, 10), RUN(backward, 1, 10),
+                             RUN(adam, LUMOS_ABSENT_INT, 0)};
+  struct lumos_job *job = job_of_runs(runs, 5, true);
+  struct lumos_footprint footprint = footprint_of(job);
+  expect_parts(&footprint, 2 * WEIGHT, 2 * WIDE, NARROW + WIDE + WEIGHT);
+  assert_int_equal(footprint.in_flight, 1);
+  assert_int_equal(footprint.parameters, 2 * 64 * 256);
+  lumos_job_free(job);
+}
+
+static void what_is_not_recorded_is_not_known(void **state) {
+  (void)state;
+  const struct run whole[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
+  struct lumos_job *job = job_of_runs(whole, 3, false);
+  assert_int_equal(footprint_of(job).state, LUMOS_MEMORY_NO_SHAPES);
+  lumos_job_free(job);
+  job = job_of_runs(whole, 2, true);
+  assert_int_equal(footprint_of(job).state, LUMOS_MEMORY_NO_OPTIMIZER);
+  lumos_job_free(job);
+  job = job_of_runs(whole, 1, true);
+  assert_int_equal(footprint_of(job).state, LUMOS_MEMORY_NO_SHAPES); /* no backward pass, so no step */
+  lumos_job_free(job);
+  job = job_of_runs(whole, 3, true);
+  job->tasks.items[0].kind = LUMOS_LAUNCH;
+  job->tasks.items[0].name = word(job, "cudaGraphLaunch");
+  assert_int_equal(footprint_of(job).state, LUMOS_MEMORY_CAPTURED);
+  assert_int_equal(footprint_of(job).peak, 0);
+  lumos_job_free(job);
+}
+
+static void a_gpu_has_what_was_recorded_or_what_the_table_says(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, &error);
+  struct lumos_job *job = new_job();
+  (void)add_rank(job, 0);
+  assert_int_equal(lumos_memory_capacity(job, 0, hardware), LUMOS_ABSENT);
+  job->ranks.items[0].device_name = word(job, "NVIDIA H200");
+  assert_int_equal(lumos_memory_capacity(job, 0, hardware), INT64_C(141) << 30);
+  job->ranks.items[0].device_memory = 7;
+  assert_int_equal(lumos_memory_capacity(job, 0, hardware), 7);
+  lumos_job_free(job);
+  lumos_hardware_free(hardware);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_step_is_counted_byte_by_byte),
+      cmocka_unit_test(micro_batches_in_flight_add_up),
+      cmocka_unit_test(micro_batches_in_turn_share_gradients),
+      cmocka_unit_test(what_is_not_recorded_is_not_known),
+      cmocka_unit_test(a_gpu_has_what_was_recorded_or_what_the_table_says),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
