@@ -1,9 +1,11 @@
 /* lumos-render: simulated job in, report out. */
 #include "tools/comparing.h"
+#include "tools/gating.h"
 #include "tools/rendering.h"
 
 struct options {
   struct tool_rendering rendering;
+  struct tool_gating gating;
   struct tool_input input;
   bool schema;
 };
@@ -62,6 +64,10 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
   if (given->schema) {
     return operands->count == 0 ? write_schema(given, error) : lumos_fail(error, "--schema takes no stream");
   }
+  if (given->gating.thresholds != NULL || given->gating.baselines.count > 0 || given->gating.junit != NULL) {
+    return tool_gate("lumos-render", operands, &given->gating, &given->input, given->rendering.output,
+                     given->rendering.format, error);
+  }
   if (operands->count == 2) {
     return compare(operands, given, error);
   }
@@ -92,6 +98,8 @@ int main(int argc, char **argv) {
       TOOL_GROUP("Input"),
       TOOL_INPUT_OPTIONS(&options.input),
       TOOL_RENDERING_OPTIONS(&options.rendering),
+      TOOL_GATING_OPTIONS(&options.gating),
+      TOOL_GROUP("Schema"),
       TOOL_FLAG_ROW("schema", &options.schema,
                     "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),
       TOOL_LAST_OPTION,
@@ -109,6 +117,9 @@ int main(int argc, char **argv) {
       "lumos-render --full job.sim -o report.md",
       "What differs between two jobs",
       "lumos-render job.graph job.sim -o change.html",
+      "Is it worse than before? Exits with 1 if it is",
+      "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\",\"relative\":0.1}]}' >t; lumos-render --gate t "
+      "--baseline job.sim job.sim",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,

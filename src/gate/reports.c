@@ -1,0 +1,285 @@
+/* The values of the thresholds' metrics in a report in JSON: one walk over its metrics. */
+#include "base/json.h"
+#include "gate/gate.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPORT_FORMAT = 1, NAME_BYTES = 64 };
+
+/* Of one report, by threshold: what it has of each source. */
+struct found {
+  struct gate_values of[GATE_SOURCES];
+};
+
+struct reading {
+  const struct lumos_gate *gate;
+  struct found *found;
+  bool edited, has_metrics;
+};
+
+/* A metric's record, as slices of the report. */
+struct record {
+  struct lumos_slice name;
+  const char *scope; /* its brace; NULL: it has none */
+  double value, low, high;
+  bool has_value, has_range[2];
+  enum gate_source source;
+};
+
+/* Up to six decimals, which is what reports have; whole numbers beyond that room. */
+static bool read_number(const char **cursor, double *number) {
+  enum { DECIMALS = 6 };
+  int64_t scaled = 0;
+  if (lumos_json_scaled(cursor, DECIMALS, &scaled)) {
+    *number = (double)scaled / 1e6;
+    return true;
+  }
+  if (lumos_json_scaled(cursor, 0, &scaled)) {
+    *number = (double)scaled;
+    return true;
+  }
+  return false;
+}
+
+static bool same_text(const struct lumos_slice *slice, const char *text) {
+  char decoded[NAME_BYTES * 4];
+  if (slice->length >= sizeof decoded) {
+    return false;
+  }
+  size_t length = lumos_json_decode(slice, decoded, NULL);
+  return length == strlen(text) && memcmp(decoded, text, length) == 0;
+}
+
+/* ---- Scopes ---- */
+
+static const struct gate_member *member_named(const struct gate_metric *metric, const struct lumos_slice *key) {
+  for (size_t i = 0; i < metric->scope_count; i++) {
+    if (same_text(key, metric->scope[i].name)) {
+      return &metric->scope[i];
+    }
+  }
+  return NULL;
+}
+
+static bool member_fits(const struct gate_member *wanted, const char **cursor) {
+  struct lumos_slice text;
+  int64_t number = 0;
+  if (wanted == NULL) {
+    return false;
+  }
+  if (**cursor == '"') {
+    return lumos_json_string(cursor, &text) && wanted->text != NULL && same_text(&text, wanted->text);
+  }
+  return lumos_json_integer(cursor, &number) && wanted->text == NULL && number == wanted->number;
+}
+
+/* Is the scope that of the threshold, but for the step, which it tells? */
+static bool scope_fits(const struct gate_metric *metric, const char *scope, int64_t *step) {
+  struct lumos_json_members members;
+  struct lumos_slice key;
+  size_t fitting = 0;
+  int more = 0;
+  *step = GATE_STEP_NONE;
+  if (scope == NULL) {
+    return metric->scope_count == 0;
+  }
+  if (!lumos_json_open(&scope, '{', &members)) {
+    return false;
+  }
+  while ((more = lumos_json_key(&scope, &members, &key)) > 0) {
+    if (lumos_json_is(&key, "step")) {
+      if (!lumos_json_integer(&scope, step)) {
+        return false;
+      }
+    } else if (!member_fits(member_named(metric, &key), &scope)) {
+      return false;
+    } else {
+      fitting++;
+    }
+  }
+  return more == 0 && fitting == metric->scope_count;
+}
+
+/* ---- Records ---- */
+
+static void take_record(struct reading *reading, const struct record *record) {
+  for (size_t i = 0; record->has_value && i < reading->gate->metrics.count; i++) {
+    const struct gate_metric *metric = &reading->gate->metrics.items[i];
+    struct gate_value value = {.value = record->value};
+    if (same_text(&record->name, metric->definition->name) && scope_fits(metric, record->scope, &value.step)) {
+      bool ranged = record->has_range[0] && record->has_range[1];
+      value.half = ranged ? fmax(record->high - record->value, record->value - record->low) : 0;
+      value.half = fmax(value.half, 0);
+      lumos_vector_push(&reading->found[i].of[record->source], value);
+    }
+  }
+}
+
+static bool read_member(const struct lumos_slice *key, const char **cursor, struct record *record) {
+  struct lumos_slice text;
+  if (lumos_json_is(key, "name")) {
+    return lumos_json_string(cursor, &record->name);
+  }
+  if (lumos_json_is(key, "value")) {
+    record->has_value = read_number(cursor, &record->value);
+    return record->has_value;
+  }
+  if (lumos_json_is(key, "low") || lumos_json_is(key, "high")) {
+    bool low = lumos_json_is(key, "low");
+    record->has_range[!low] = read_number(cursor, low ? &record->low : &record->high);
+    return record->has_range[!low];
+  }
+  if (lumos_json_is(key, "source")) {
+    bool good = lumos_json_string(cursor, &text);
+    record->source = good && lumos_json_is(&text, "measured") ? GATE_MEASURED : GATE_SIMULATED;
+    return good;
+  }
+  record->scope = lumos_json_is(key, "scope") && **cursor == '{' ? *cursor : record->scope;
+  return lumos_json_skip(cursor, NULL);
+}
+
+static bool read_metrics(struct reading *reading, const char **cursor) {
+  struct lumos_json_members items, members;
+  struct lumos_slice key;
+  int more = 0;
+  reading->has_metrics = true;
+  if (!lumos_json_open(cursor, '[', &items)) {
+    return false;
+  }
+  while ((more = lumos_json_item(cursor, &items)) > 0) {
+    struct record record = {.scope = NULL};
+    int inside = 0;
+    if (!lumos_json_open(cursor, '{', &members)) {
+      return false;
+    }
+    while ((inside = lumos_json_key(cursor, &members, &key)) > 0) {
+      if (!read_member(&key, cursor, &record)) {
+        return false;
+      }
+    }
+    if (inside < 0 || record.name.bytes == NULL) {
+      return false;
+    }
+    take_record(reading, &record);
+  }
+  return more == 0;
+}
+
+static bool read_report(struct reading *reading, const char *report, struct lumos_error *error) {
+  static const char other[] = "is not a report in JSON; write one with lumos-render -o report.json";
+  struct lumos_json_members members;
+  struct lumos_slice key, value;
+  const char *cursor = lumos_json_blank(report);
+  int64_t format = 0;
+  int more = 0;
+  if (!lumos_json_open(&cursor, '{', &members)) {
+    return lumos_fail(error, "%s", other);
+  }
+  while ((more = lumos_json_key(&cursor, &members, &key)) > 0) {
+    bool good = true;
+    if (lumos_json_is(&key, "format")) {
+      good = lumos_json_integer(&cursor, &format);
+    } else if (lumos_json_is(&key, "metrics")) {
+      good = read_metrics(reading, &cursor);
+    } else {
+      good = lumos_json_skip(&cursor, &value);
+      reading->edited |= good && lumos_json_is(&key, "edited") && lumos_json_is(&value, "true");
+    }
+    if (!good) {
+      return lumos_fail(error, "byte %td: %s", cursor - report, other);
+    }
+  }
+  if (more < 0 || format < 1 || !reading->has_metrics) {
+    return lumos_fail(error, "byte %td: %s", cursor - report, other);
+  }
+  return format == REPORT_FORMAT ||
+         lumos_fail(error,
+                    "is a report of format %lld, and this version reads format %d; use the same version for both",
+                    (long long)format, REPORT_FORMAT);
+}
+
+/* ---- Means ---- */
+
+static int by_step(const void *left, const void *right) {
+  const struct gate_value *a = left, *b = right;
+  return a->step != b->step ? LUMOS_ORDER(a->step, b->step) : LUMOS_ORDER(a->value, b->value);
+}
+
+/* The first step of a recording is left out of three or more, of a changed job's simulation of two or more. */
+static struct gate_mean mean_of(struct gate_values *values, bool edited) {
+  size_t least = edited ? 2 : 3, first = 0;
+  struct gate_mean mean = {.count = 0};
+  lumos_vector_sort(values, by_step);
+  if (values->count >= least && values->items[0].step != GATE_STEP_NONE &&
+      values->items[0].step != values->items[values->count - 1].step) {
+    while (values->items[first].step == values->items[0].step) {
+      first++;
+    }
+  }
+  mean.count = values->count - first;
+  for (size_t i = first; i < values->count; i++) {
+    mean.mean += values->items[i].value / (double)mean.count;
+    mean.half += values->items[i].half / (double)mean.count;
+  }
+  for (size_t i = first; i < values->count && mean.count > 1; i++) {
+    double off = values->items[i].value - mean.mean;
+    mean.variance += off * off / (double)(mean.count - 1);
+  }
+  return mean;
+}
+
+static struct gate_mean choose(const struct gate_metric *metric, struct found *found, bool edited) {
+  enum gate_source source = edited ? GATE_SIMULATED : GATE_MEASURED;
+  if (metric->has_source) {
+    source = metric->source;
+  } else if (found->of[source].count == 0) {
+    source = source == GATE_MEASURED ? GATE_SIMULATED : GATE_MEASURED;
+  }
+  return mean_of(&found->of[source], edited && source == GATE_SIMULATED);
+}
+
+/* By threshold into `means`, an array of the caller's. */
+static bool read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
+                       struct lumos_error *error) {
+  struct reading reading = {.gate = gate};
+  reading.found = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *reading.found);
+  bool good = read_report(&reading, report, error);
+  for (size_t i = 0; i < gate->metrics.count; i++) {
+    if (good) {
+      means[i] = choose(&gate->metrics.items[i], &reading.found[i], reading.edited);
+    }
+    lumos_vector_free(&reading.found[i].of[GATE_MEASURED]);
+    lumos_vector_free(&reading.found[i].of[GATE_SIMULATED]);
+  }
+  free(reading.found);
+  return good;
+}
+
+bool lumos_gate_is_report(const char *bytes, size_t length) {
+  static const char begins[] = "{\"format\":";
+  return length >= sizeof begins - 1 && memcmp(bytes, begins, sizeof begins - 1) == 0;
+}
+
+bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
+  struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
+  bool good = read_means(gate, report, means, error);
+  for (size_t i = 0; good && i < gate->metrics.count; i++) {
+    gate->metrics.items[i].tested = means[i];
+  }
+  free(means);
+  return good;
+}
+
+bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
+  struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
+  bool good = read_means(gate, report, means, error);
+  for (size_t i = 0; good && i < gate->metrics.count; i++) {
+    if (means[i].count > 0) {
+      lumos_vector_push(&gate->metrics.items[i].baseline, means[i]);
+    }
+  }
+  gate->reports += good;
+  free(means);
+  return good;
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# A job against thresholds: verdicts, noise and exit status are those worked out on paper, in every form; thresholds that are wrong are refused with
+# the reason, and reports that are none.
+. "$(dirname "$0")/lib.sh"
+command -v jq >/dev/null || skip 'jq is not here (apt-get install jq)'
+
+# report NAME METRIC VALUE...: a report with the metric in steps 1, 2 and so on, as far as a gate reads it.
+report() {
+  printf '%s\n' "${@:3}" | jq -sc --arg metric "$2" '{format: 1, verdict: "", edited: false, metrics: [to_entries[] |
+    {name: $metric, value: .value, unit: "ns", scope: {step: (.key + 1)}, source: "measured"}]}' >"$1"
+}
+# gate STATUS VERDICT LIMIT REPORT BASELINE...: of one threshold; the document is in `gate.json`.
+gate() {
+  local baselines=() file
+  for file in "${@:5}"; do baselines+=(--baseline "$file"); done
+  printf '{"format": 1, "metrics": [%s]}' "$3" >limits
+  expect "$1" lumos-render --gate limits "${baselines[@]}" "$4" -o gate.json
+  [ "$(jq -r '.metrics[0].verdict' gate.json)" = "$2" ] || fail "$4 against ${*:5} with $3 is no $2: $(cat gate.json)"
+  verdicts=$((verdicts + 1))
+}
+holds() { jq -e ".metrics[0] | $1" gate.json >/dev/null || fail "not so: $1: $(cat gate.json)"; }
+verdicts=0
+
+# --- One baseline ---
+
+# The first of three steps is left out. Means of 101 and 111 ms, variances of 2 each: Student's t at 95 % with 2 degrees of freedom is 4.302653, and
+# 4.302653 * sqrt(2 * (1/2 + 1/2)) = 6.084870 ms.
+report base.json step_time 500000000 100000000 102000000
+report worse.json step_time 500000000 110000000 112000000
+report hidden.json step_time 500000000 104000000 106000000
+report alike.json step_time 900000000 101000000 103000000
+report better.json step_time 500000000 90000000 92000000
+two='{"metric": "step_time", "relative": 0.02}'
+gate 1 regression "$two" worse.json base.json
+grep -q '^lumos-render: regression: step_time +9.90' message || fail "the message does not name the regression: $(cat message)"
+holds '.baseline == 101000000 and .now == 111000000 and .change == 10000000 and .allowed == 2020000 and (.noise - 6084870 | fabs) < 10 and .steps == 2'
+gate 0 inconclusive "$two" hidden.json base.json # 4 ms are more than allowed and less than noise
+holds '.reason == "within noise" and .change == 4000000'
+gate 0 inconclusive "$two" alike.json base.json # 1 ms is allowed, but noise might hide more
+gate 0 neutral '{"metric": "step_time", "relative": 0.1}' alike.json base.json
+gate 0 improvement "$two" better.json base.json
+gate 1 regression '{"metric": "step_time", "absolute": "9.99ms"}' worse.json base.json
+holds '.allowed == 9990000'
+gate 0 neutral '{"metric": "step_time", "absolute": 10000000}' worse.json base.json # 10 ms are no more than that
+# What the user knows of noise counts where it is more: 15 % of 101 ms is more than the change.
+gate 0 inconclusive '{"metric": "step_time", "relative": 0.02, "noise": 0.15}' worse.json base.json
+holds '.noise == 15150000'
+gate 1 regression '{"metric": "step_time", "relative": 0.02, "noise": 0.01}' worse.json base.json
+# Less may be worse, by nature or by wish.
+report full.json mfu 0.9 0.3 0.302
+report empty.json mfu 0.1 0.25 0.252
+gate 1 regression '{"metric": "mfu", "absolute": 0.01}' empty.json full.json
+gate 0 improvement '{"metric": "mfu", "absolute": 0.01}' full.json empty.json
+gate 0 improvement '{"metric": "step_time", "relative": 0.02, "worse": "lower"}' worse.json base.json
+# One step alone says nothing of noise.
+report one.json step_time 100000000
+report other.json step_time 150000000
+gate 0 inconclusive "$two" other.json one.json
+holds '.noise == null and (.reason | startswith("noise unknown"))'
+gate 1 regression '{"metric": "step_time", "relative": 0.02, "noise": 0}' other.json one.json
+# The range of a prediction: half of it is 10 ms. Of a changed job the simulated values count, and of two steps the second.
+predicted() { jq -n --argjson value "$2" '{format: 1, edited: true, metrics: [
+  {name: "step_time", value: 7, unit: "ns", scope: {step: 1}, source: "measured"}, {name: "step_time", value: 9, unit: "ns", scope: {step: 1}, source: "simulated"},
+  {name: "step_time", value: $value, unit: "ns", scope: {step: 2}, source: "simulated", low: ($value - 10000000), high: ($value + 8000000)}]}' | jq -c . >"$1"; }
+predicted range.json 110000000
+gate 0 inconclusive "$two" range.json one.json
+holds '.noise == 10000000 and .change == 10000000'
+predicted range.json 110000001
+gate 1 regression "$two" range.json one.json
+gate 0 inconclusive '{"metric": "step_time", "relative": 0.02, "source": "measured"}' other.json range.json # 7 ns of one step
+gate 0 inconclusive '{"metric": "idle", "relative": 0.02}' worse.json base.json
+holds '.reason == "the tested report has no such value" and .change == null'
+# A metric of a kind, and no other's: its scope is given whole.
+jq -c '.metrics |= map(.name = "kind_time" | .scope.kind = "gemm") + map(.name = "kind_time" | .scope.kind = "norm" | .value *= 9)' base.json >kinds.json
+jq -c '.metrics |= map(.name = "kind_time" | .scope.kind = "gemm") + map(.name = "kind_time" | .scope.kind = "norm" | .value *= 9)' worse.json >worse_kinds.json
+gate 1 regression '{"metric": "kind_time", "relative": 0.02, "scope": {"kind": "gemm"}}' worse_kinds.json kinds.json
+holds '.baseline == 101000000'
+gate 0 inconclusive '{"metric": "kind_time", "relative": 0.02}' worse_kinds.json kinds.json
+
+gate 0 inconclusive '{"metric": "kind_time", "relative": 0.02, "scope": {"kind": "gemm", "layer": 1}}' worse_kinds.json kinds.json
+
+# --- A history ---
+
+# Means of 100 to 104 ms: 102 on average, with a variance of 2.5. Of one more Student's t with 4 degrees of freedom, 2.776445, gives
+# 2.776445 * sqrt(2.5 * (1 + 1/5)) = 4.808944 ms.
+for night in 0 1 2 3 4; do report night$night.json step_time $((100000000 + night * 1000000)); done
+report 108.json step_time 108000000
+report 106.json step_time 106000000
+gate 1 regression "$two" 108.json night{0,1,2,3,4}.json
+holds '.baseline == 102000000 and .change == 6000000 and (.noise - 4808944 | fabs) < 10 and .baselines == 5'
+gate 0 inconclusive "$two" 106.json night{0,1,2,3,4}.json
+
+# --- Jobs, and all forms ---
+
+mkdir one two
+cp "${example[0]}" one
+cp "${example[1]}" two
+lumos-render one -o one.json 2>message && lumos-sim one -o one.sim 2>message || fail 'no report of the example'
+printf '{"format": 1, "metrics": [%s, {"metric": "mfu", "absolute": 0.01, "scope": {"kind": "shapes"}}, {"metric": "idle", "relative": 100, "noise": 0}]}' "$two" >limits
+expect 0 lumos-render --gate limits --baseline one.json one.sim -o same.json
+expect 0 lumos-render --gate limits --baseline one one.json -o again.json
+same same.json again.json 'a report in JSON, a stream and traces of one job are not the same'
+jq -e 'all(.metrics[]; .change == 0) and .metrics[0].now > 1e6 and .metrics[1].now > 0' same.json >/dev/null || fail "a job differs from itself: $(cat same.json)"
+expect 1 lumos-render --gate limits --baseline base.json worse.json --junit gate.xml
+expect 1 lumos-render --gate limits --baseline base.json worse.json -o table.md
+expect 1 lumos-render --gate limits --baseline base.json worse.json -o other.xml
+same gate.xml other.xml '--junit and -o .xml differ'
+tr -d '\302\240' <table.md >table
+grep -qF '| step_time | **regression** | 101ms | 111ms | +9.90% | +2.00% |' table || fail "the table is $(cat table.md)"
+grep -q '^Lumos gate: 1 regression, 2 inconclusive, against 1 report$' table.md || fail 'the first line does not count the verdicts'
+if command -v python3 >/dev/null; then
+  [ "$(python3 -c 'import sys, xml.etree.ElementTree as tree
+root = tree.parse("gate.xml").getroot()
+print(root.get("failures"), len(root.findall(".//testcase")), len(root.findall(".//failure")), len(root.findall(".//skipped")))')" = '1 3 1 2' ] || fail 'the JUnit file counts otherwise'
+fi
+
+# --- What goes wrong ---
+
+refused() { # TEXT LIMITS
+  printf '%s' "$2" >limits
+  expect 2 lumos-render --gate limits --baseline base.json worse.json -o refused.md
+  says limits "$1"
+  [ ! -e refused.md ] || fail 'a refused gate leaves a file'
+}
+refused 'is not a list of thresholds' '[]'
+refused 'is not a list of thresholds' '{"format": 1,'
+refused '"format" is not 1' '{"format": 2, "metrics": []}'
+refused '"metrics" is not a list' '{"format": 1, "metrics": []}'
+refused 'no member "limits"' '{"format": 1, "metrics": [{"metric": "idle", "relative": 1}], "limits": 1}'
+refused "threshold 2: there is no metric 'step_tim'; was 'step_time' meant?" '{"format": 1, "metrics": [{"metric": "idle", "relative": 1}, {"metric": "step_tim", "relative": 1}]}'
+for threshold in '{"metric": "idle"}' '{"metric": "idle", "relative": 1, "absolute": 1}' '{"metric": "idle", "relative": -1}' '{"metric": "idle", "relative": 1e999}' \
+  '{"metric": "idle", "relative": "1ms"}' '{"metric": "mfu", "absolute": "1ms"}' '{"metric": "idle", "absolute": "-1ms"}' '{"metric": "idle", "relative": 1, "noise": "x"}' \
+  '{"metric": "idle", "relative": 1, "worse": "up"}' '{"metric": "idle", "relative": 1, "source": 1}' '{"metric": "idle", "relative": 1, "scope": "kind"}' \
+  '{"metric": "idle", "relative": 1, "scope": {"step": 1}}' '{"metric": "idle", "relative": 1, "scope": {"kind": "\u0007"}}' '{"metric": "idle", "relative": 1, "wrose": "lower"}' '7' '{"metric": 7}'; do
+  refused 'threshold 1: ' "{\"format\": 1, \"metrics\": [$threshold]}"
+done
+printf '{"format": 1, "metrics": [%s]}' "$two" >limits
+expect 2 lumos-render --gate limits worse.json
+says --baseline
+expect 2 lumos-render --baseline base.json worse.json
+says --gate
+expect 2 lumos-render --gate limits --baseline base.json worse.json -o gate.html
+says .md .xml .json
+expect 2 lumos-render --gate missing --baseline base.json worse.json
+says missing
+for broken in '{"format":1}' '{"format":1,"metrics":[{"name":"step_time","value":"x"}]}' '{"format":1,"metrics":[7]}' '{"format":1,"metrics":[{"name":"idle","value":1,"scope":{' '{"format":' '{"format":2,"metrics":[]}'; do
+  printf '%s' "$broken" >broken.json
+  expect 2 lumos-render --gate limits --baseline broken.json worse.json
+  says broken.json
+done
+proved "$verdicts verdicts are those worked out on paper, and what is wrong is refused with its reason"
+finish
