@@ -36,8 +36,9 @@ struct lumos_sweep {
  * most tokens a second and GPU first (the shortest step, where tokens are not known), then the others with why not. Fields:
  *   type "sweep", format 1, grid, gpus?, part?, parts?, configurations (of all parts), predicted, refused
  *   type "configuration", place (from 1), number (in the grid, from 1), the axes by name (blanks and dashes of names become _), gpus, global_batch?, step_time,
- *     low?, high? (ns, 90 %), tokens_per_second_per_gpu?, mfu? (a share), bubble? (a share of the step), could_be_best (its range
- *     reaches that of the first)
+ *     low?, high? (ns, 90 %), tokens_per_second_per_gpu?, mfu? (a share), bubble? (a share of the step), memory? and
+ *     memory_capacity? (bytes: of the rank that needs most of its GPU's; footprint.h), fits (whether the one is within the other; such
+ *     that do not fit come behind all that do), could_be_best (its range reaches that of the first)
  *   type "refused", number, the axes, why
  * The job, at stage graph or later and not edited, is not changed: each configuration is predicted by a process of its own, so what one needs
  * is gone with it. Bytes do not depend on how many there are at a time. LUMOS_UNUSABLE for a bad grid, and where nothing can be predicted. */

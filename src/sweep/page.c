@@ -3,6 +3,7 @@
 
 #include "report/content/table.h"
 #include "report/draw/look.h"
+#include "report/draw/ticks.h"
 #include "report/forms/page_parts.h"
 #include "report/text/numbers.h"
 #include <cjson/cJSON.h>
@@ -174,6 +175,154 @@ static void draw(const struct sweep_rows *rows, struct report_scene *scene) {
                  "below the bar spans the range. The table below the picture holds the same numbers.");
 }
 
+/* ---- Time against memory ---- */
+
+enum {
+  CLOUD_HEIGHT = 3600,
+  CLOUD_LEFT = 1300,
+  CLOUD_RIGHT = 400,
+  CLOUD_TOP = 300,
+  CLOUD_BOTTOM = 700,
+  POINT = 70,
+  LONGEST_FRONTIER = 64
+};
+
+struct cloud {
+  const struct sweep_rows *rows;
+  struct report_scene *scene;
+  double most_memory, least_step, most_step;
+};
+
+/* Bytes to the right, the step's time upwards. */
+static struct report_point point_of(const struct cloud *cloud, const struct sweep_row *row) {
+  double right = (double)row->memory / cloud->most_memory;
+  double span = cloud->most_step - cloud->least_step;
+  double up = span > 0 ? ((double)row->step - cloud->least_step) / span : 0.5;
+  return (struct report_point){CLOUD_LEFT + (int32_t)lround(right * (WIDTH - CLOUD_LEFT - CLOUD_RIGHT)),
+                               CLOUD_TOP + (int32_t)lround((1 - up) * (CLOUD_HEIGHT - CLOUD_TOP - CLOUD_BOTTOM))};
+}
+
+/* Of predicted configurations with a known memory. False: fewer than two have one. */
+static bool measure_cloud(struct cloud *cloud) {
+  size_t known = 0;
+  cloud->least_step = INFINITY;
+  for (size_t i = 0; i < sweep_rows_predicted(cloud->rows); i++) {
+    const struct sweep_row *row = &cloud->rows->items.items[i];
+    if (row->memory != LUMOS_ABSENT && row->memory > 0) {
+      known++;
+      cloud->most_memory = fmax(cloud->most_memory, (double)row->memory);
+      cloud->least_step = fmin(cloud->least_step, (double)row->step);
+      cloud->most_step = fmax(cloud->most_step, (double)row->step);
+    }
+  }
+  cloud->most_memory *= 1.05;
+  return known > 1;
+}
+
+static void draw_point(const struct cloud *cloud, size_t at) {
+  const struct sweep_row *row = &cloud->rows->items.items[at];
+  struct report_point point = point_of(cloud, row);
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  enum report_paint paint = sweep_row_is_too_large(row)                ? PAINT_IDLE
+                            : sweep_row_could_be_best(cloud->rows, at) ? report_paint_of_kind(LUMOS_GEMM)
+                                                                       : PAINT_NONE;
+  report_scene_box(cloud->scene, paint, point.x - POINT, point.y - POINT, 2 * POINT, 2 * POINT);
+  put_label(row, &text);
+  lumos_text_put(&text, ": ");
+  report_put_time(&text, row->step);
+  lumos_text_put(&text, ", ");
+  report_put_bytes(&text, row->memory);
+  lumos_text_put(&text, sweep_row_is_too_large(row) ? ", which does not fit" : "");
+  report_scene_tooltip(cloud->scene, &text);
+  lumos_text_free(&text);
+}
+
+static int by_memory(const void *left, const void *right) {
+  const struct sweep_row *a = *(const struct sweep_row *const *)left, *b = *(const struct sweep_row *const *)right;
+  return a->memory != b->memory ? LUMOS_ORDER(a->memory, b->memory) : LUMOS_ORDER(a->step, b->step);
+}
+
+/* Through those to which no other has both less memory and a shorter step, each with its place. */
+static void draw_frontier(const struct cloud *cloud) {
+  LUMOS_VECTOR(const struct sweep_row *) order = {0};
+  struct report_point points[LONGEST_FRONTIER];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  size_t count = 0;
+  int64_t least = INT64_MAX;
+  for (size_t i = 0; i < sweep_rows_predicted(cloud->rows); i++) {
+    if (cloud->rows->items.items[i].memory != LUMOS_ABSENT) {
+      lumos_vector_push(&order, &cloud->rows->items.items[i]);
+    }
+  }
+  lumos_vector_sort(&order, by_memory);
+  for (size_t i = 0; i < order.count && count < LONGEST_FRONTIER; i++) {
+    const struct sweep_row *row = order.items[i];
+    if (row->step < least) {
+      least = row->step;
+      points[count] = point_of(cloud, row);
+      text.length = 0;
+      lumos_text_format(&text, "%zu", (size_t)(row - cloud->rows->items.items) + 1);
+      report_scene_text(cloud->scene, STYLE_SMALL, PAINT_TEXT, ANCHOR_END, points[count].x - POINT - 40,
+                        points[count].y + POINT + 100, &text);
+      count++;
+    }
+  }
+  if (count > 1) {
+    report_scene_polyline(cloud->scene, PAINT_MUTED, STROKE_DASHED, false, points, count);
+  }
+  lumos_text_free(&text);
+  lumos_vector_free(&order);
+}
+
+static void draw_axes(const struct cloud *cloud) {
+  int32_t bottom = CLOUD_HEIGHT - CLOUD_BOTTOM + 2 * POINT, left = CLOUD_LEFT;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_scene_line(cloud->scene, PAINT_RULE, left, bottom, WIDTH - CLOUD_RIGHT - left, 0, STROKE_SOLID);
+  int64_t distance = report_tick_distance((int64_t)cloud->most_memory);
+  for (int64_t at = 0; distance > 0 && (double)at < cloud->most_memory; at += distance) {
+    int32_t x = left + (int32_t)lround((double)at / cloud->most_memory * (WIDTH - CLOUD_LEFT - CLOUD_RIGHT));
+    report_scene_line(cloud->scene, PAINT_RULE, x, bottom, 0, 60, STROKE_SOLID);
+    text.length = 0;
+    report_put_bytes(&text, at);
+    report_scene_text(cloud->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_MIDDLE, x, bottom + 210, &text);
+  }
+  double span = cloud->most_step - cloud->least_step;
+  distance = 2 * report_tick_distance((int64_t)span);
+  int64_t first = distance > 0 ? ((int64_t)cloud->least_step + distance - 1) / distance * distance : 0;
+  for (int64_t at = first; distance > 0 && (double)at <= cloud->most_step; at += distance) {
+    const struct sweep_row of = {.memory = 0, .step = at};
+    struct report_point point = point_of(cloud, &of);
+    report_scene_line(cloud->scene, PAINT_RULE, left, point.y, WIDTH - CLOUD_RIGHT - left, 0, STROKE_DOTTED);
+    text.length = 0;
+    report_put_time(&text, at);
+    report_scene_text(cloud->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, left - 80, point.y + 35, &text);
+  }
+  lumos_text_free(&text);
+}
+
+/* False: there is nothing to draw. */
+static bool draw_cloud(const struct sweep_rows *rows, struct report_scene *scene) {
+  struct cloud cloud = {.rows = rows, .scene = scene};
+  if (!measure_cloud(&cloud)) {
+    return false;
+  }
+  report_scene_begin(scene, "memory", WIDTH);
+  scene->height = CLOUD_HEIGHT;
+  draw_axes(&cloud);
+  draw_frontier(&cloud);
+  for (size_t i = 0; i < sweep_rows_predicted(rows); i++) {
+    if (rows->items.items[i].memory != LUMOS_ABSENT) {
+      draw_point(&cloud, i);
+    }
+  }
+  lumos_text_put(&scene->title, "Step time against memory");
+  lumos_text_put(&scene->description,
+                 "A box for each configuration: to the right the memory that a GPU needs, upwards how long a step "
+                 "takes. A line joins those to which no other has both a shorter step and less memory, with their "
+                 "places. The table holds the same numbers.");
+  return true;
+}
+
 /* ---- Tables ---- */
 
 static void put_text(struct report_table *table, struct lumos_text *text) { report_table_copy(table, text); }
@@ -190,6 +339,8 @@ static void list_predicted(const struct sweep_rows *rows, struct report_table *t
       {"tokens_per_second", "tokens/s per GPU", NULL, COLUMN_COUNT},
       {"mfu", "MFU", NULL, COLUMN_SHARE},
       {"bubble", "bubble", NULL, COLUMN_SHARE},
+      {"memory", "memory of a GPU", NULL, COLUMN_BYTES},
+      {"fits", "fits", NULL, COLUMN_TEXT},
       {"could_be_best", "could be best", NULL, COLUMN_TEXT},
   };
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -207,11 +358,16 @@ static void list_predicted(const struct sweep_rows *rows, struct report_table *t
     report_table_number(table, row->rate == LUMOS_ABSENT ? LUMOS_ABSENT : (row->rate + 500) / 1000);
     report_table_number(table, row->mfu);
     report_table_number(table, row->bubble);
+    report_table_number(table, row->memory);
+    report_table_word(table, row->memory == LUMOS_ABSENT || row->capacity == LUMOS_ABSENT ? "\xE2\x80\x93"
+                             : sweep_row_is_too_large(row)                                ? "no"
+                                                                                          : "yes");
     report_table_word(table, sweep_row_could_be_best(rows, i) ? "yes" : "no");
   }
   lumos_text_put(&table->caption,
                  "Predicted times of a step with their 90 % range. A configuration could be best where its range "
-                 "reaches that of the first. MFU is of the GPUs\xE2\x80\x99 peak, the bubble of the step.");
+                 "reaches that of the first. MFU is of the GPUs\xE2\x80\x99 peak, the bubble of the step. "
+                 "Memory is the most that is allocated at once on the GPU that has least left.");
 }
 
 static void list_refused(const struct sweep_rows *rows, struct report_table *table) {
@@ -290,6 +446,11 @@ static void fill_model(const struct sweep_rows *rows, const struct report_page_f
   fill_tiles(rows, root);
   draw(rows, &scene);
   report_set_scene(root, &scene, "picture");
+  bool has_cloud = draw_cloud(rows, &scene);
+  report_section_if(root, "memory", has_cloud);
+  if (has_cloud) {
+    report_set_scene(root, &scene, "cloud");
+  }
   lumos_text_put(&summary, "{\"tables\":{");
   list_predicted(rows, &table);
   set_table(root, "table", &table, &summary);

@@ -144,6 +144,37 @@ static int64_t find_mfu(const struct report_facts *facts) {
   return counts[shapes] > 0 ? sums[shapes] / counts[shapes] : LUMOS_ABSENT;
 }
 
+static int64_t metric_of_rank(const struct lumos_job *job, const char *name, int32_t rank) {
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->scope.rank == rank && metric->source == LUMOS_METRIC_SIMULATED &&
+        strcmp(lumos_string(job->strings, metric->name), name) == 0) {
+      return report_decimal_as(metric->value, 0);
+    }
+  }
+  return LUMOS_ABSENT;
+}
+
+/* Of the rank that needs the largest share of its GPU's memory; all ranks must be known. */
+static void find_memory(const struct lumos_job *job, struct sweep_figures *figures) {
+  double largest = -1;
+  figures->memory = figures->capacity = LUMOS_ABSENT;
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    int64_t peak = metric_of_rank(job, "memory_peak", job->ranks.items[r].rank);
+    int64_t capacity = metric_of_rank(job, "memory_capacity", job->ranks.items[r].rank);
+    double share = capacity > 0 ? (double)peak / (double)capacity : (double)peak;
+    if (peak == LUMOS_ABSENT) {
+      figures->memory = figures->capacity = LUMOS_ABSENT;
+      return;
+    }
+    if (share > largest) {
+      largest = share;
+      figures->memory = peak;
+      figures->capacity = capacity > 0 ? capacity : LUMOS_ABSENT;
+    }
+  }
+}
+
 static int64_t find_rate(const struct lumos_job *job, const struct sweep_plan *plan, int64_t step) {
   enum { SECOND = 1000000000, THOUSANDTHS = 1000 };
   int64_t sequence = job->models.count > 0 ? wide(job->models.items[0].sequence) : 0;
@@ -162,6 +193,7 @@ static void read_figures(const struct lumos_job *job, const struct sweep_plan *p
   figures->bubble = report_row_share(&facts, report_facts_whole(&facts, SIMULATED), SIMULATED, FIGURE_PIPELINE_BUBBLE);
   figures->mfu = find_mfu(&facts);
   figures->rate = find_rate(job, plan, figures->step);
+  find_memory(job, figures);
   figures->predicted = figures->step != LUMOS_ABSENT;
   report_facts_free(&facts);
 }

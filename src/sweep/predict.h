@@ -14,9 +14,11 @@ struct sweep_plan {
 
 struct sweep_figures {
   bool predicted;
-  int64_t step, low, high;    /* ns; low, high: LUMOS_ABSENT both, where not known */
-  int64_t rate;               /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
-  int64_t mfu, bubble;        /* in millionths; LUMOS_ABSENT */
+  int64_t step, low, high; /* ns; low, high: LUMOS_ABSENT both, where not known */
+  int64_t rate;            /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
+  int64_t mfu, bubble;     /* in millionths; LUMOS_ABSENT */
+  int64_t memory,
+      capacity; /* bytes that a rank allocates, of that whose GPU has least left, and that its GPU has; LUMOS_ABSENT */
   char why[LUMOS_ERROR_TEXT]; /* it is not predicted */
 };
 

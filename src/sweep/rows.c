@@ -33,10 +33,17 @@ static double cost(const struct sweep_row *row, int64_t step) {
   return row->rate != LUMOS_ABSENT ? (double)step / ((double)row->step * (double)row->rate) : (double)step;
 }
 
+bool sweep_row_is_too_large(const struct sweep_row *row) {
+  return row->memory != LUMOS_ABSENT && row->capacity != LUMOS_ABSENT && row->memory > row->capacity;
+}
+
+/* Behind which others a row always stands. */
+static int rank_of(const struct sweep_row *row) { return !row->predicted ? 2 : sweep_row_is_too_large(row) ? 1 : 0; }
+
 static int by_worth(const void *left, const void *right) {
   const struct sweep_row *a = left, *b = right;
-  if (a->predicted != b->predicted) {
-    return a->predicted ? -1 : 1;
+  if (rank_of(a) != rank_of(b)) {
+    return LUMOS_ORDER(rank_of(a), rank_of(b));
   }
   double one = a->predicted ? cost(a, a->step) : 0, other = b->predicted ? cost(b, b->step) : 0;
   return one < other ? -1 : one > other ? 1 : LUMOS_ORDER(a->number, b->number);
@@ -54,7 +61,7 @@ size_t sweep_rows_predicted(const struct sweep_rows *rows) {
 
 bool sweep_row_could_be_best(const struct sweep_rows *rows, size_t at) {
   const struct sweep_row *row = &rows->items.items[at], *best = &rows->items.items[0];
-  bool known = row->low != LUMOS_ABSENT && best->high != LUMOS_ABSENT;
+  bool known = row->low != LUMOS_ABSENT && best->high != LUMOS_ABSENT && rank_of(row) == rank_of(best);
   return at == 0 || (known && cost(row, row->low) <= cost(best, best->high));
 }
 
@@ -89,6 +96,11 @@ static void put_row(const struct sweep_rows *rows, size_t at, struct lumos_text 
   put_decimal(out, "tokens_per_second_per_gpu", row->rate, 3);
   put_decimal(out, "mfu", row->mfu, 6);
   put_decimal(out, "bubble", row->bubble, 6);
+  put_integer(out, "memory", row->memory);
+  put_integer(out, "memory_capacity", row->capacity);
+  if (row->memory != LUMOS_ABSENT && row->capacity != LUMOS_ABSENT) {
+    lumos_text_format(out, ",\"fits\":%s", sweep_row_is_too_large(row) ? "false" : "true");
+  }
   lumos_text_format(out, ",\"could_be_best\":%s}\n", sweep_row_could_be_best(rows, at) ? "true" : "false");
 }
 
@@ -153,7 +165,9 @@ static bool read_row(struct sweep_rows *rows, const cJSON *line) {
                           .high = number_of(line, "high", 1),
                           .rate = number_of(line, "tokens_per_second_per_gpu", 1000),
                           .mfu = number_of(line, "mfu", 1000000),
-                          .bubble = number_of(line, "bubble", 1000000)};
+                          .bubble = number_of(line, "bubble", 1000000),
+                          .memory = number_of(line, "memory", 1),
+                          .capacity = number_of(line, "memory_capacity", 1)};
   bool good = (predicted || strcmp(text_of(line, "type"), "refused") == 0) && row.number > 0 &&
               row.number <= rows->configurations && (!predicted || (row.step > 0 && row.rate != 0)) &&
               (row.low == LUMOS_ABSENT) == (row.high == LUMOS_ABSENT) && read_axes(line, &axes);

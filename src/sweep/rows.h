@@ -8,13 +8,14 @@
 #include <lumos/memory.h>
 
 struct sweep_row {
-  int64_t number;          /* in the grid, from 1 */
-  char *axes;              /* what it is: JSON members, parted by commas; owned */
-  bool predicted;          /* else `why` is set */
-  int64_t step, low, high; /* ns; low, high: LUMOS_ABSENT both, where not known */
-  int64_t rate;            /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
-  int64_t mfu, bubble;     /* in millionths; LUMOS_ABSENT */
-  char *why;               /* owned; NULL */
+  int64_t number;           /* in the grid, from 1 */
+  char *axes;               /* what it is: JSON members, parted by commas; owned */
+  bool predicted;           /* else `why` is set */
+  int64_t step, low, high;  /* ns; low, high: LUMOS_ABSENT both, where not known */
+  int64_t rate;             /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
+  int64_t mfu, bubble;      /* in millionths; LUMOS_ABSENT */
+  int64_t memory, capacity; /* bytes that a rank allocates, and that its GPU has; LUMOS_ABSENT */
+  char *why;                /* owned; NULL */
 };
 
 struct sweep_rows {
@@ -26,7 +27,11 @@ struct sweep_rows {
 void sweep_rows_free(struct sweep_rows *rows);
 char *sweep_copy(const char *text); /* owned by whoever asks */
 
-/* The predicted ones first, the most tokens a second and GPU first, else the shortest step; the others by their number. */
+/* Does it need more memory than a GPU has? Where either is not known, no. */
+bool sweep_row_is_too_large(const struct sweep_row *row);
+
+/* The predicted ones first, of them those that are not too large, the most tokens a second and GPU first, else the shortest step; the
+ * others by their number. */
 void sweep_rows_sort(struct sweep_rows *rows);
 /* Of sorted rows. */
 size_t sweep_rows_predicted(const struct sweep_rows *rows);

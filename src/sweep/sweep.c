@@ -132,6 +132,8 @@ static struct sweep_row row_of(const struct sweeping *sweeping, uint32_t at) {
                           .rate = figures->rate,
                           .mfu = figures->mfu,
                           .bubble = figures->bubble,
+                          .memory = figures->memory,
+                          .capacity = figures->capacity,
                           .why = figures->predicted ? NULL : sweep_copy(figures->why)};
   lumos_text_free(&axes);
   return row;

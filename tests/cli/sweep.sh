@@ -106,6 +106,17 @@ grep -q 'alert' bad || fail 'the hostile sweep is not hostile'
 lumos-sim --join-sweep bad -o page.html 2>message
 ! grep -q '<script>alert' page.html || fail 'a line brought markup into the page'
 
+# What a GPU cannot hold comes behind all that it can.
+layers4=$source_folder/examples/pairs/h100/layers=4
+lumos-sim --sweep 'micro-batch=4,8' "$layers4" -o real 2>message || fail "a recording of a real GPU: $(cat message)"
+lumos-transform --rebuild --micro-batches 1 "$layers4" 2>message | lumos-sim --opportunities off -o alone 2>>message
+check 'a GPU needs what it needs alone' [ "$(jq 'select(.micro_batch == 8).memory' real)" = "$(jq 'select(.name == "memory_peak").value' alone)" ]
+check 'and it fits' [ "$(jq -s 'map(select(.place != null).fits) | all' real)" = true ]
+best=$(jq 'select(.place == 1).micro_batch' real)
+sed '2s/"memory":[0-9]*/"memory":99000000000/' real >large
+lumos-sim --join-sweep large -o joined 2>message
+check 'what does not fit is last' [ "$(jq -c 'select(.place == 2) | [.micro_batch, .fits, .could_be_best]' joined)" = "[$best,false,false]" ]
+
 # The global batch stays: 4 micro-batches of one replica are 2 of each of two.
 check 'replicas share the batch' [ "$(lumos-sim --sweep dp=2 small.graph 2>message | jq -c 'select(.place == 1) | [.micro_batches, .gpus]')" = '[2,2]' ]
 check 'GPUs are shared out' [ "$(lumos-sim --sweep auto --gpus 2 small.graph 2>message | jq -s 'map(select(.gpus != null)) | map(.gpus) | unique | .[]')" = 2 ]
