@@ -16,7 +16,7 @@ OF_EVERY_JOB = re.compile('|'.join([
     r'add up to at most 100 %', r'at least one task runs', r'at most, between rows', r'^Layers more than 10 % above', r'earliest start to the latest end',
     r'more than a tenth of the step', r'^later or earlier than the rules say', r'take longer than such ones mostly do', r' of .* or more have their own box$', r'^Weighted by occupancy', r'^There would be more than ',
     r'^\d[\d,]* more (?:lane|constraint|note|of them)', r'constraints? with a slack of .* left out$', r'^How late each rank arrives', r'longer compared',
-    r'^(?:Capture|Record|Use|Try|Launch|Make|Convert|Move|Attend|Multiply|Accumulate|Keep|Overlap|Halving|Write|Fuse|Give) ', r'^The delay in the headline',
+    r'^(?:Capture|Record|Use|Try|Launch|Make|Convert|Move|Attend|Multiply|Accumulate|Keep|Overlap|Halving|Write|Fuse|Give|Avoid|Replace|Look|Remove|Balance|Clear|Load|Compile) ', r'^The delay in the headline',
     r'^Fusing .*: a step of ', r'^What the imbalance costs', r'No kind of work alone', r'^no change saves more', r'^The stronger the color', r'worst step$', r'^of the late rank',
     r'a step of at least', r'would take at least', r'^less than 0\.5', r'^Headline', r'^recorded steps longer', r'^What .* takes? longer', r'^than .* without the profiler',
     r'^no longer', r'may be longer than every', r'^The error', r'^Kinds with less than', r'^so that no', r'latest ranks', r'^no kind of work',
@@ -112,6 +112,12 @@ class Checker:
 
     def slowest_cpu(self, text, match):
         self.tops('pathranks', 'rank', ['rank ' + match[1]], text)
+
+    def mostly_overlapped(self, text, match):
+        rows = self.document['job_steps'] or self.document['rank_steps']
+        sums = [sum(row.get(figure) or 0 for row in rows if row['timeline'] == self.spoken and not row.get('left_out'))
+                for figure in ('overlapped', 'communication_transfer')]
+        self.expect(sums[0] >= sums[1], text, '%s is beside computation, %s is not' % tuple(sums))
 
     def nobody_late(self, text, match):
         self.expect(all(row['straggler'] is None for row in self.table('stragglers')), text, 'a rank is')
@@ -228,6 +234,7 @@ class Checker:
         (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
         (r'^' + TIME + r' more for a cause that was not recorded', unknown_cause),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
+        (r'most communication is overlapped already', mostly_overlapped),
         (r'^Ranks wait most for rank (\d+), (?:late by ' + TIME + '|which takes no longer)', waited_for),
         (r', most of all for rank (\d+)’s \(', slowest_cpu),
         (r'^No rank is late compared with similar ranks', nobody_late),

@@ -31,6 +31,10 @@ static int phase_outside_graphs(const struct report_practice *practice) {
 }
 
 void report_put_graphs_advice(const struct report_practice *practice, struct lumos_text *out) {
+  if (!report_practice_uses_graphs(practice) && practice->blocked > 0) {
+    lumos_text_put(out, "Remove synchronizations from the passes and capture them in CUDA graphs");
+    return;
+  }
   static const char *const outside[LUMOS_OTHER_PHASE + 1] = {
       [LUMOS_FORWARD] = "Capture the rest of the forward pass in CUDA graphs",
       [LUMOS_BACKWARD] = "Capture the rest of the backward pass in CUDA graphs",
@@ -228,34 +232,69 @@ static void advise_copies(const struct report_practice *practice, struct lumos_t
                : "Keep data on the GPU, or copy on a stream of its own: memory is pinned already.");
 }
 
+static bool overlaps_most(const struct report_practice *practice) {
+  return report_practice_most(practice->overlapped, report_sum(practice->overlapped, practice->exposed), MOST);
+}
+
+static void advise_communication(const struct report_practice *practice, struct lumos_text *out) {
+  if (overlaps_most(practice)) {
+    put(out, "Send fewer bytes, or use faster links: most communication is overlapped already.");
+    return;
+  }
+  bool reduces = practice->has_replicas && !practice->shards_optimizer && !practice->hides_gradients;
+  put(out, "Overlap communication with computation");
+  put(out, reduces && practice->gathers ? ": tune the bucket size and prefetching."
+           : reduces                    ? ": tune the bucket size."
+           : practice->gathers          ? ": tune prefetching."
+                                        : ", or send fewer bytes.");
+}
+
+/* For threads or kernels alone where they make up almost all of the delays. */
+static void advise_stragglers(const struct report_practice *practice, struct lumos_text *out) {
+  int64_t all = report_sum(practice->late_cpu, practice->late_gpu);
+  put(out, report_practice_most(practice->late_cpu, all, ALMOST_ALL)
+               ? "Even out the ranks\xE2\x80\x99 CPUs: the same work and CPU cores for each."
+           : report_practice_most(practice->late_gpu, all, ALMOST_ALL)
+               ? "Even out the ranks\xE2\x80\x99 GPUs: the same work, clocks and power limits for each."
+               : "Even out ranks: the same work, GPU clocks and CPU cores for each.");
+}
+
+static void advise_memsets(const struct report_practice *practice, struct lumos_text *out) {
+  put(out, report_practice_most(practice->of_zero_grad, practice->time[LUMOS_MEMSET], SOME)
+               ? "Let gradients go instead of clearing them: zero_grad(set_to_none=True)."
+               : "Clear fewer buffers: allocate those that are written whole with torch.empty.");
+}
+
+static void advise_others(const struct report_practice *practice, struct lumos_text *out) {
+  put(out, compiles(practice, LUMOS_OTHER_DEVICE, MOST) ? "Replace the longest of these kernels: torch.compile already "
+                                                          "fuses most of this time."
+                                                        : "Fuse or replace the longest of these kernels.");
+}
+
 static const struct {
-  const char *kind, *advice; /* advice: whatever the job does; NULL: */
+  const char *kind;
   advising *advise;
 } kinds[] = {
-    {"host", NULL, advise_cpu},
-    {"launch", NULL, advise_launches},
-    {"communication", "Overlap communication with computation: tune the bucket size and prefetch.", NULL},
-    {"stragglers", "Even out ranks: the same work, GPU clocks and CPU cores for each.", NULL},
-    {"gemm", NULL, advise_gemm},
-    {"attention", NULL, advise_attention},
-    {"elementwise", NULL, advise_elementwise},
-    {"norm", NULL, advise_norm},
-    {"reduction", NULL, advise_reduction},
-    {"optimizer", NULL, advise_optimizer},
-    {"embedding", NULL, advise_embedding},
-    {"copy", NULL, advise_copies},
-    {"memset", "Clear fewer buffers: zero_grad(set_to_none=True).", NULL},
-    {"other", "Fuse or replace the longest of these kernels.", NULL},
+    {"host", advise_cpu},
+    {"launch", advise_launches},
+    {"communication", advise_communication},
+    {"stragglers", advise_stragglers},
+    {"gemm", advise_gemm},
+    {"attention", advise_attention},
+    {"elementwise", advise_elementwise},
+    {"norm", advise_norm},
+    {"reduction", advise_reduction},
+    {"optimizer", advise_optimizer},
+    {"embedding", advise_embedding},
+    {"copy", advise_copies},
+    {"memset", advise_memsets},
+    {"other", advise_others},
 };
 
 bool report_put_advice(const struct report_practice *practice, const char *kind, struct lumos_text *out) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (strcmp(kind, kinds[i].kind) == 0) {
-      if (kinds[i].advise != NULL) {
-        kinds[i].advise(practice, out);
-      } else {
-        put(out, kinds[i].advice);
-      }
+      kinds[i].advise(practice, out);
       return true;
     }
   }
@@ -263,6 +302,10 @@ bool report_put_advice(const struct report_practice *practice, const char *kind,
 }
 
 /* ---- Groups ---- */
+
+static void add_time(int64_t *sum, int64_t time, bool counts) {
+  *sum = counts && time > 0 ? report_sum(*sum, time) : *sum;
+}
 
 /* Does a group's communication do that? */
 static bool group_does(const struct lumos_job *job, const struct lumos_group *group, const char *op) {
@@ -276,32 +319,54 @@ static bool group_does(const struct lumos_job *job, const struct lumos_group *gr
   return false;
 }
 
-void report_put_group_advice(const struct lumos_job *job, const struct lumos_group *group, struct lumos_text *out) {
-  switch (group == NULL ? 0 : group->role) {
-    case LUMOS_TENSOR:
-      put(out, group_does(job, group, "reduce_scatter") /* sequence parallelism */
-                   ? "Overlap tensor-parallel communication (async TP), or use a smaller tensor-parallel size."
-                   : "Overlap tensor-parallel communication (sequence parallelism, async TP), or use a smaller "
-                     "tensor-parallel size.");
-      return;
-    case LUMOS_PIPELINE:
-      put(out, "Overlap sends and receives with computation, and balance the stages.");
-      return;
-    case LUMOS_DATA:
-      put(out, group_does(job, group, "reduce_scatter")
-                   ? "Overlap gradient communication with the backward pass: tune prefetching, or accumulate over "
-                     "more micro-batches."
-                   : "Overlap gradient communication with the backward pass: tune bucket_cap_mb, or accumulate over "
-                     "more micro-batches.");
-      return;
-    case LUMOS_EXPERT:
-      put(out, "Balance tokens over experts, and overlap the all-to-all with computation.");
-      return;
-    case LUMOS_CONTEXT:
-      put(out, "Overlap context-parallel exchanges with attention.");
-      return;
-    default:
-      put(out, "Overlap this communication with computation.");
+/* Do ranks wait for each other in it for longer than bytes take? */
+static bool group_waits(const struct lumos_job *job, const struct lumos_group *group) {
+  int64_t wait = 0, transfer = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    const char *name = lumos_string(job->strings, metric->name);
+    bool here = metric->scope.group == group->id && metric->value.decimals == 0;
+    add_time(&wait, metric->value.units, here && strcmp(name, "collective_wait") == 0);
+    add_time(&transfer, metric->value.units, here && strcmp(name, "collective_transfer") == 0);
+  }
+  return wait > transfer;
+}
+
+static void advise_replicas(const struct report_practice *practice, bool shards, struct lumos_text *out) {
+  if (practice->hides_gradients || overlaps_most(practice)) {
+    put(out,
+        "Accumulate gradients over more micro-batches, or reduce them in fewer bytes: there is no more to overlap.");
+  } else {
+    put(out, "Overlap gradient communication with the backward pass: tune ");
+    put(out, shards ? "prefetching" : "bucket_cap_mb");
+    put(out, ", or accumulate over more micro-batches.");
+  }
+}
+
+void report_put_group_advice(const struct report_practice *practice, const struct lumos_job *job,
+                             const struct lumos_group *group, struct lumos_text *out) {
+  int role = group == NULL ? 0 : group->role;
+  bool scatters = group != NULL && group_does(job, group, "reduce_scatter"); /* sequence parallelism, or shards */
+  if (role == LUMOS_DATA) {
+    advise_replicas(practice, scatters, out);
+  } else if (role == LUMOS_EXPERT && group_waits(job, group)) {
+    put(out, "Balance tokens over experts: ranks wait for each other for longer than the all-to-all takes.");
+  } else if (role == LUMOS_PIPELINE && group_waits(job, group)) {
+    put(out, practice->balances_stages
+                 ? "Use more micro-batches: stages wait for each other for longer than transfers take."
+                 : "Balance the stages: they wait for each other for longer than transfers take.");
+  } else if (role == LUMOS_TENSOR) {
+    put(out, overlaps_most(practice) ? "Use a smaller tensor-parallel size: most communication is overlapped already."
+             : scatters ? "Overlap tensor-parallel communication (async TP), or use a smaller tensor-parallel size."
+                        : "Overlap tensor-parallel communication (sequence parallelism, async TP), or use a smaller "
+                          "tensor-parallel size.");
+  } else if (overlaps_most(practice)) {
+    put(out, "Send fewer bytes, or use faster links: most communication is overlapped already.");
+  } else {
+    put(out, role == LUMOS_PIPELINE  ? "Overlap sends and receives with computation."
+             : role == LUMOS_EXPERT  ? "Overlap the all-to-all with computation."
+             : role == LUMOS_CONTEXT ? "Overlap context-parallel exchanges with attention."
+                                     : "Overlap this communication with computation.");
   }
 }
 
@@ -312,7 +377,9 @@ static void make_graphs(const struct report_practice *practice, struct lumos_tex
     report_put_graphs_advice(practice, out);
     put(out, ".");
   } else {
-    put(out, "Capture each pass in a CUDA graph: torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.");
+    put(out, practice->blocked > 0 ? "Remove synchronizations from the passes, then capture each in a CUDA graph"
+                                   : "Capture each pass in a CUDA graph");
+    put(out, ": torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.");
   }
 }
 
@@ -329,31 +396,41 @@ static void speed_up_network(const struct report_practice *practice, struct lumo
                  "fewer ranks.");
 }
 
+static void speed_up_rank(const struct report_practice *practice, struct lumos_text *out) {
+  int64_t all = report_sum(practice->late_cpu, practice->late_gpu);
+  put(out, "Speed up the slow rank: compare its ");
+  put(out, report_practice_most(practice->late_cpu, all, ALMOST_ALL)   ? "CPU and input pipeline"
+           : report_practice_most(practice->late_gpu, all, ALMOST_ALL) ? "GPU clocks, power limit and input sizes"
+                                                                       : "CPU, GPU clocks and input pipeline");
+  put(out, " with those of a similar rank.");
+}
+
+static void overlap_gradients(const struct report_practice *practice, struct lumos_text *out) {
+  put(out, "Overlap gradient reduction with the last backward pass: ");
+  put(out, practice->gathers || practice->shards_optimizer
+               ? "backward prefetching in FSDP, overlap_grad_reduce in Megatron-LM."
+               : "smaller buckets in DDP, overlap_grad_reduce in Megatron-LM.");
+}
+
+static void balance_stages(const struct report_practice *practice, struct lumos_text *out) {
+  (void)practice;
+  put(out, "Move layers from the slowest stage to the others, until all take the same time.");
+}
+
 static const struct {
-  const char *change, *advice; /* as of kinds */
+  const char *change;
   advising *advise;
 } changes[] = {
-    {"cuda_graphs", NULL, make_graphs},
-    {"fused_kernels", NULL, fuse_neighbors},
-    {"fused_launches", NULL, fuse_neighbors},
-    {"faster_network", NULL, speed_up_network},
-    {"no_straggler",
-     "Speed up the slow rank: compare its CPU, GPU clocks and input pipeline with those of a similar rank.", NULL},
-    {"overlapped_gradients",
-     "Overlap gradient reduction with the last backward pass: smaller buckets in DDP, overlap_grad_reduce in "
-     "Megatron-LM.",
-     NULL},
-    {"balanced_stages", "Move layers from the slowest stage to the others, until all take the same time.", NULL},
+    {"cuda_graphs", make_graphs},        {"fused_kernels", fuse_neighbors},
+    {"fused_launches", fuse_neighbors},  {"faster_network", speed_up_network},
+    {"no_straggler", speed_up_rank},     {"overlapped_gradients", overlap_gradients},
+    {"balanced_stages", balance_stages},
 };
 
 bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out) {
   for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
     if (strcmp(change, changes[i].change) == 0) {
-      if (changes[i].advise != NULL) {
-        changes[i].advise(practice, out);
-      } else {
-        put(out, changes[i].advice);
-      }
+      changes[i].advise(practice, out);
       return true;
     }
   }

@@ -10,7 +10,8 @@
 bool report_put_advice(const struct report_practice *practice, const char *kind, struct lumos_text *out);
 
 /* About communication of a group; NULL: of an unknown one. */
-void report_put_group_advice(const struct lumos_job *job, const struct lumos_group *group, struct lumos_text *out);
+void report_put_group_advice(const struct report_practice *practice, const struct lumos_job *job,
+                             const struct lumos_group *group, struct lumos_text *out);
 
 /* How to make a change that was simulated; false: it is none that this version knows. */
 bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out);

@@ -259,7 +259,7 @@ void report_put_opportunity_action(const struct report_opportunities *opportunit
                                    const struct report_opportunity *opportunity, struct lumos_text *out) {
   const struct lumos_job *job = opportunities->job;
   if (!report_put_advice(&opportunities->practice, lumos_string(job->strings, opportunity->kind), out)) {
-    report_put_group_advice(job, group_of(job, opportunity->group), out);
+    report_put_group_advice(&opportunities->practice, job, group_of(job, opportunity->group), out);
   }
 }
 

@@ -90,6 +90,16 @@ static void count_launch(struct reading *reading, const struct lumos_task *task,
   add(&practice->single[phase], weight, !replayed && task->call != LUMOS_NONE);
 }
 
+static bool is_in_span(const struct lumos_job *job, const struct lumos_task *task, const char *prefix) {
+  size_t length = strlen(prefix);
+  for (uint32_t s = task->span; s != LUMOS_NONE; s = job->spans.items[s].parent) {
+    if (strncmp(lumos_string(job->strings, job->spans.items[s].name), prefix, length) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void count_task(struct reading *reading, const struct lumos_task *task) {
   struct report_practice *practice = reading->practice;
   uint8_t has = traits_of(reading, task);
@@ -107,14 +117,39 @@ static void count_task(struct reading *reading, const struct lumos_task *task) {
   add(&practice->of_loss, time, (has & OF_LOSS) != 0);
   add(&practice->pageable, time, (has & PAGEABLE) != 0);
   add(&practice->within, time, (has & WITHIN) != 0);
+  add(&practice->of_zero_grad, time,
+      task->kind == LUMOS_MEMSET && is_in_span(reading->job, task, "Optimizer.zero_grad"));
   add(&reading->by_name[task->name], time, lumos_is_product(task->kind));
   if (!lumos_is_copy(task->kind) && !lumos_is_communication(task->kind)) {
     count_launch(reading, task, weight);
   }
 }
 
+/* What a thread is at: a pass that has launched kernels is cut in two by what makes the thread wait for its GPU. */
+struct thread_pass {
+  uint32_t lane;
+  int32_t step, micro_batch;
+  uint8_t phase;
+  bool launched;
+};
+
+static void count_wait(struct reading *reading, const struct lumos_task *task, struct thread_pass *pass) {
+  const struct lumos_job *job = reading->job;
+  bool same = pass->lane == task->lane && pass->step == task->step && pass->micro_batch == task->micro_batch &&
+              pass->phase == task->phase;
+  *pass = same ? *pass : (struct thread_pass){task->lane, task->step, task->micro_batch, task->phase, false};
+  bool blocks = lumos_detail_of(job, task)->wait.on == LUMOS_WAIT_SELF ||
+                (task->kind == LUMOS_SYNC && lumos_detail_of(job, task)->wait.on != 0);
+  bool in_pass = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD;
+  int64_t time = report_product(task->dur, lumos_task_weight(job, task));
+  add(&reading->practice->blocked, time, blocks && in_pass && pass->launched);
+  pass->launched |= task->kind == LUMOS_LAUNCH && strstr(lumos_string(job->strings, task->name), "aunchKernel") !=
+                                                      NULL; /* cuLaunchKernel, hipLaunchKernel */
+}
+
 static void count_tasks(struct reading *reading, const struct report_facts *facts) {
   const struct lumos_job *job = reading->job;
+  struct thread_pass pass = {LUMOS_NONE, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, 0, false};
   int32_t step = LUMOS_ABSENT_INT;
   bool counts = false;
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -125,6 +160,8 @@ static void count_tasks(struct reading *reading, const struct report_facts *fact
     }
     if (counts && lumos_on_stream(job, task)) {
       count_task(reading, task);
+    } else if (counts) {
+      count_wait(reading, task, &pass);
     }
   }
 }
@@ -234,12 +271,41 @@ static void read_replicas(struct reading *reading) {
     bool scatters = strcmp(op, "reduce_scatter") == 0;
     bool reduces = (scatters || strcmp(op, "all_reduce") == 0) && of_data[comm->group];
     practice->shards_optimizer |= reduces && scatters;
+    practice->gathers |= strcmp(op, "all_gather") == 0 && of_data[comm->group];
     add(is_narrow(comm->dtype != LUMOS_NO_STRING ? lumos_string(job->strings, comm->dtype) : "") ? &narrow : &wide,
         comm->bytes, reduces && comm->bytes > 0);
   }
   free(of_data);
   practice->has_replicas = job->models.count > 0 && job->models.items[0].sizes.dp > 1;
   practice->narrow_gradients = narrow > wide;
+}
+
+/* What simulations gain, and what ranks are late by. */
+static void read_metrics(struct reading *reading, const struct report_facts *facts) {
+  const struct lumos_job *job = reading->job;
+  struct report_practice *practice = reading->practice;
+  bool asked = false, measured = report_facts_spoken(facts) == MEASURED;
+  practice->hides_gradients = practice->balances_stages = true;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    const char *name = lumos_string(job->strings, metric->name);
+    const char *kind = metric->scope.kind != LUMOS_NO_STRING ? lumos_string(job->strings, metric->scope.kind) : "";
+    bool change = strcmp(name, "opportunity_change") == 0;
+    bool late = strcmp(name, "late_arrival") == 0 && (metric->source == LUMOS_METRIC_MEASURED) == measured &&
+                report_step_counts(facts, metric->scope.step);
+    asked |= change || strcmp(name, "opportunity_half") == 0;
+    practice->hides_gradients &= !change || strcmp(kind, "overlapped_gradients") != 0;
+    practice->balances_stages &= !change || strcmp(kind, "balanced_stages") != 0;
+    int64_t value = late ? report_decimal_as(metric->value, 0) : 0;
+    add(&practice->late_cpu, value, late && value > 0 && strcmp(kind, "host") == 0);
+    add(&practice->late_gpu, value, late && value > 0 && strcmp(kind, "compute") == 0);
+  }
+  practice->hides_gradients &= asked;
+  practice->balances_stages &= asked;
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct report_row *whole = report_facts_whole(facts, timeline);
+  practice->overlapped = report_sum(report_row_mean(whole, timeline, FIGURE_OVERLAPPED), 0);
+  practice->exposed = report_sum(report_row_mean(whole, timeline, FIGURE_COMMUNICATION_TRANSFER), 0);
 }
 
 /* The first rank's GPU, as the table that Lumos brings has it. */
@@ -272,6 +338,7 @@ void report_practice_read(const struct report_facts *facts, bool with_shapes, st
   }
   count_tasks(&reading, facts);
   read_replicas(&reading);
+  read_metrics(&reading, facts);
   if (with_shapes) {
     read_shapes(&reading, facts);
     read_peaks(&reading, facts);

@@ -22,9 +22,15 @@ struct report_practice {
   int64_t pageable, within;              /* copies from or to memory that is not pinned; within a GPU */
   int64_t replayed;                      /* kernels that CUDA graphs launch */
   int64_t single[LUMOS_OTHER_PHASE + 1]; /* kernels that are launched one by one, by phase */
-  int64_t best_product;                  /* millionths of the peak: the best known of this GPU; LUMOS_ABSENT */
-  bool has_fp8;                          /* of the GPU */
+  int64_t of_zero_grad;                  /* memsets */
+  int64_t overlapped, exposed; /* communication beside computation and not, of a mean step; waiting in neither */
+  int64_t late_cpu, late_gpu;  /* what ranks are late by for their threads, and for their kernels */
+  int64_t blocked;             /* what threads wait for GPUs within forward and backward passes */
+  int64_t best_product;        /* millionths of the peak: the best known of this GPU; LUMOS_ABSENT */
+  bool has_fp8;                /* of the GPU */
   bool has_replicas, shards_optimizer, narrow_gradients; /* narrow: reduced in 16 bits or less */
+  bool gathers;                                          /* replicas gather parameters that they shard */
+  bool hides_gradients, balances_stages;                 /* the simulation was asked, and found nothing to gain */
 };
 
 /* What needs shapes is read where `with_shapes` asks for it, for that takes another walk over the job. */

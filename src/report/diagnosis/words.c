@@ -394,10 +394,8 @@ static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_IMBALANCE] = "Move layers from that stage to the others",
     [LUMOS_CAUSE_BUBBLE] = "Use more micro-batches",
     [LUMOS_CAUSE_WAITING] = "Even out the work of ranks, or reduce how often they meet",
-    [LUMOS_CAUSE_COMMUNICATION] = "Overlap communication with computation, or reduce its bytes",
     [LUMOS_CAUSE_CPU_BOUND] = ", or fuse kernels so that fewer are launched", /* behind the advice about graphs */
     [LUMOS_CAUSE_SYNCHRONIZATION] = "Remove synchronizations such as .item() and .cpu() from the step",
-    [LUMOS_CAUSE_COPIES] = "Copy from pinned memory with non_blocking=True, on a stream of its own",
     [LUMOS_CAUSE_IDLE] = "Look at the critical path for what the GPUs wait for",
     [LUMOS_CAUSE_NOT_RECORDED] = "Record more steps, on all ranks, with CPU and CUDA activities",
     [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be split from transfer",
@@ -453,6 +451,28 @@ static void put_other_schedule(const struct lumos_job *job, struct lumos_text *o
   }
 }
 
+/* What the job does not do already. */
+static void put_what_is_left(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                             struct lumos_text *out) {
+  const char *kind = finding->cause == LUMOS_CAUSE_COPIES          ? "copy"
+                     : finding->cause == LUMOS_CAUSE_COMMUNICATION ? "communication"
+                                                                   : NULL;
+  const char *op = finding->op != LUMOS_NO_STRING ? lumos_string(story->job->strings, finding->op) : "";
+  if (kind != NULL) {
+    (void)report_put_advice(&story->opportunities->practice, kind, out);
+    out->length--; /* its full stop */
+  } else if (finding->cause == LUMOS_CAUSE_DATA_LOADER && strstr(op, "_SingleProcess") != NULL) {
+    lumos_text_put(out, "Load data in worker processes: DataLoader(num_workers=\xE2\x80\xA6)");
+  } else if (finding->cause == LUMOS_CAUSE_NOT_RECORDED && has_all_ranks(story->job)) {
+    lumos_text_put(out, "Record more steps, with CPU and CUDA activities");
+  } else if (finding->cause == LUMOS_CAUSE_UNSPLIT && has_all_ranks(story->job)) {
+    lumos_text_put(out, "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that waiting can "
+                        "be split from transfer");
+  } else {
+    lumos_text_put(out, actions[finding->cause]);
+  }
+}
+
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
@@ -466,10 +486,7 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   if (finding->cause == LUMOS_CAUSE_CPU_BOUND) {
     report_put_graphs_advice(&story->opportunities->practice, out);
   }
-  bool matched = finding->cause != LUMOS_CAUSE_UNSPLIT || !has_all_ranks(story->job);
-  lumos_text_put(out, matched ? actions[finding->cause]
-                              : "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that "
-                                "waiting can be split from transfer");
+  put_what_is_left(story, finding, out);
   if (finding->cause == LUMOS_CAUSE_BUBBLE) {
     put_other_schedule(story->job, out);
   } else if (late && is_large_ratio(finding->ratio)) {
