@@ -303,7 +303,7 @@ static void put_timelines_reading(const struct page *page, const struct compare_
   lumos_text_put(out, "; its color is the kind that ran longest, its height how busy it was. ");
   lumos_text_put(out, page->comparison->simulated ? "Times are simulated." : "Times are measured.");
   if (paired->shown < paired->shared) {
-    lumos_text_format(out, " Of %zu ranks that both have these %zu changed most.", paired->shared, paired->shown);
+    lumos_text_format(out, " Drawn are %zu of the %zu ranks that both have.", paired->shown, paired->shared);
   }
 }
 

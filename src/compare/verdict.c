@@ -297,6 +297,7 @@ static void put_kind(struct lumos_text *out, const struct lumos_comparison *comp
   if (most > llabs(difference)) { /* other kinds go the other way */
     lumos_text_format(out, "%s alone would make it ", kind);
     report_put_time(out, most);
+    lumos_text_put(out, difference < 0 ? " less" : " longer");
   } else {
     report_put_time(out, most);
     lumos_text_format(out, " of it is %s", kind);
