@@ -449,13 +449,13 @@ for term, label, figure, evidence in re.findall(
     elif term == 'opportunity_half':
         sentence(evidence)
         best = float(re.sub('[^0-9.]', '', figure)) / 100
-        said = re.search(r'at least (%s) without|\((%s)\)' % (SHARE, SHARE), evidence)
-        said = (said.group(1) or said.group(2)).lstrip('\u2212') if said else None
-        # Without one it is the headline's, which is checked there.
-        headline = ' '.join(document['diagnosis']['sentences'])
-        plain_figure = re.sub('up to |at least ', '', figure)
-        if said != plain_figure and (said is not None or ('\u2212' + plain_figure not in headline and plain_figure != '0\u00a0%')):
-            fault(text, figure, said or headline)
+        found = re.search(': a step of (at least )?(%s)' % TIME, evidence)
+        base = step if found and found[1] else without if slowed else step_of['simulated']
+        if found:
+            known_gain = (base - nanoseconds(found[2])) / base
+            compare(text, share.group(), known_gain, time_error(found[2]) / base)
+        elif figure != '0\u00a0%':
+            fault(text, figure, 'no step')
     elif term in ('coverage', 'joined'):
         compare(text, figure, document['trust'][{'coverage': 'launched_share', 'joined': 'joined_share'}[term]])
     else:

@@ -203,8 +203,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
     report_put_share(&figure, least != LUMOS_ABSENT ? least : gain.share);
     struct diagnosis_gain headline = diagnosis_headline_gain(story);
     bool is_told = diagnosis_same_gain(&gain, &headline); /* by the lines above, with what to do */
-    (is_told ? diagnosis_put_changing : diagnosis_put_gain)(story, &gain, &evidence);
-    diagnosis_put_gain_range(&gain, &evidence);
+    diagnosis_put_step_of(story, &gain, &evidence);
     int64_t spread = story->facts->step_spread;
     if (spread != LUMOS_ABSENT && llabs(spread) > gain.share) {
       lumos_text_put(&evidence, "; similar steps differ by more");

@@ -718,7 +718,11 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
   out->bytes[start] = lumos_ascii_upper(out->bytes[start]);
 }
 
-void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_text *out) {
+void diagnosis_put_step_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                           struct lumos_text *out) {
+  diagnosis_put_changing(story, gain, out);
+  lumos_text_put(out, gain->at_most ? ": a step of at least " : ": a step of ");
+  report_put_time_beside(out, gain->time, gain->at_most ? story->diagnosis->step_time : diagnosis_gain_base(story));
   if (report_range_known(gain->range)) {
     lumos_text_put(out, "; 90\xC2\xA0% range ");
     report_put_time_range(out, gain->range.low, gain->range.high);

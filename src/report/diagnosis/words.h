@@ -61,8 +61,10 @@ void diagnosis_put_changing(const struct diagnosis_story *story, const struct di
 int64_t diagnosis_unslowed_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
-/* "; 90 % range 30.1 ms to 36.0 ms"; nothing where it is not known. */
-void diagnosis_put_gain_range(const struct diagnosis_gain *gain, struct lumos_text *out);
+/* "Launching each pass as a CUDA graph: a step of 33.0 ms; 90 % range 30.1 ms to 36.0 ms", of which no range where none
+ * is known. */
+void diagnosis_put_step_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                           struct lumos_text *out);
 /* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out);
 /* What the first finding asks for, in the imperative, without what it would gain; nothing where nothing is wrong. */

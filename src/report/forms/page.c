@@ -220,10 +220,7 @@ static void fill_gain(const struct gains *gains, const struct diagnosis_gain *ga
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   const struct diagnosis_story *story = gains->story;
   int64_t share = gain->at_most ? gain->share : gain_of(gains, gain->time), base = diagnosis_gain_base(story);
-  diagnosis_put_changing(story, gain, &text);
-  lumos_text_put(&text, gain->at_most ? ": a step of at least " : ": a step of ");
-  report_put_time_beside(&text, gain->time, gain->at_most ? story->diagnosis->step_time : base);
-  diagnosis_put_gain_range(gain, &text);
+  diagnosis_put_step_of(story, gain, &text);
   if (share <= 0 && diagnosis_is_slowed(story)) {
     lumos_text_put(&text, "; not less than the ");
     report_put_time_beside(&text, base, gain->time);
