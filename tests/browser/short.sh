@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Before anything is unfolded a page is short, whatever the job: at most 7,000 pixels high at 1280 wide, under 2,500 words, and the first screen holds the
-# diagnosis, four figures, the confidence and the first bars. Of the example, of a job of 40 ranks and 280 streams, and of all public traces.
+# diagnosis, four figures, the confidence and the first bars. Of the example, of a job of 40 ranks and 280 streams, of one of 40
+# pipeline stages, and of all public traces.
 . "$(dirname "$0")/lib.sh"
 
 # Every rank has seven streams, and every fifth one is slow.
@@ -26,6 +27,9 @@ short() {
 many_lanes
 short many-lanes many-*.json
 short example "${example[@]}"
+if [ "$all_cases" = yes ]; then # a row of the pipeline and of the bars for each of 40 stages
+  emulated-cluster --quiet --layers 40 --hidden 512 --seq 256 --pp 40 --micro-batches 40 --steps 2 stages && short forty-stages stages/rank*
+fi
 ! have_traces || rarely each_job short
 [ "$(grep -c 'class="track' many-lanes.html)" -ge 1 ] && [ "$(grep -o 'class="track"' many-lanes.html | wc -l)" -ge 280 ] || fail 'the large job has no 280 lanes'
 node "$folder/page.js" short "${names[@]}" || fail 'a page is too long'

@@ -594,7 +594,18 @@ static struct report_scope *add_loss(const struct page *page, struct report_scop
   return begin_section(page, item, section, name);
 }
 
-/* The pipeline and who waits for whom: what carries more of the loss comes first. */
+/* Is anybody late? In a pipeline every stage waits for its neighbors otherwise, which is its bubble. */
+static bool names_late_ranks(const struct lumos_diagnosis *diagnosis) {
+  bool late = false;
+  for (size_t i = 0; i < diagnosis->count; i++) {
+    enum lumos_cause cause = diagnosis->findings[i].cause;
+    late |= diagnosis->findings[i].rank_count > 0 && cause != LUMOS_CAUSE_IMBALANCE && cause != LUMOS_CAUSE_SLOW_LINK;
+  }
+  return late;
+}
+
+/* The pipeline and who waits for whom: what carries more of the loss comes first, and the matrix not at all where that is
+ * the pipeline and no rank is late; the table of the same name has it. */
 static void fill_losses(const struct page *page, struct report_scope *root) {
   const struct report_facts *facts = &page->content->facts;
   const int64_t *of = report_facts_whole(facts, report_facts_spoken(facts))->figures[report_facts_spoken(facts)].of;
@@ -605,7 +616,7 @@ static void fill_losses(const struct page *page, struct report_scope *root) {
   report_section(root, "losses");
   for (int i = 0; i < 2; i++) {
     bool turn_of_waits = (i == 0) == waits_first;
-    if (turn_of_waits && waits.count > 0) {
+    if (turn_of_waits && waits.count > 0 && (waits_first || !pipeline || names_late_ranks(page->content->diagnosis))) {
       fill_waits(page, &waits, add_loss(page, root, "waits", "Who waits for whom"));
     } else if (!turn_of_waits && pipeline && !report_compares_pipelines(page->content)) {
       fill_pipeline(page, add_loss(page, root, "pipeline", "Pipeline"));
