@@ -235,7 +235,7 @@ class Checker:
         (r'^' + TIME + r' more for a cause that was not recorded', unknown_cause),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
         (r'most communication is overlapped already', mostly_overlapped),
-        (r'^Ranks wait most for rank (\d+), (?:late by ' + TIME + '|which takes no longer)', waited_for),
+        (r'^Ranks wait most for rank (\d+), (?:late by ' + TIME + '|though it is not late)', waited_for),
         (r', most of all for rank (\d+)’s \(', slowest_cpu),
         (r'^No rank is late compared with similar ranks', nobody_late),
         (r'(?:threads|kernels) take ([\d.]+) times as long as those of similar ranks', ratio),

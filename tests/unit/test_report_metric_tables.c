@@ -181,6 +181,18 @@ static void who_waits_and_who_is_late(void **state) {
   report_put_waits_finding(&waits, &stragglers, &text);
   lumos_text_char(&text, '\0');
   assert_string_equal(text.bytes, "Rank 1 arrives 8.00\xC2\xA0ms late (4.0\xC2\xA0% of the step)");
+  report_table_free(&stragglers);
+  for (size_t i = 0; i < job->metrics.count; i++) { /* by no more than others */
+    struct lumos_metric *metric = &job->metrics.items[i];
+    bool mark = strcmp(lumos_string(job->strings, metric->name), "straggler") == 0;
+    metric->name = mark ? lumos_intern_text(job->strings, "something_else") : metric->name;
+  }
+  stragglers = table_of(job, METRICS_STRAGGLERS);
+  text.length = 0;
+  report_put_waits_finding(&waits, &stragglers, &text);
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "Ranks wait most for rank 1, though it is not late compared with similar ranks; the "
+                                  "longest wait is 20.0\xC2\xA0ms per step, of rank 0 for rank 1");
   lumos_text_free(&text);
   report_table_free(&waits);
   report_table_free(&stragglers);

@@ -859,7 +859,7 @@ static void put_longest_wait(const struct report_table *waits, const struct repo
   if (last != NULL) {
     lumos_text_put(out, "Ranks wait most for ");
     lumos_text_add(out, last->bytes, last->length);
-    lumos_text_put(out, unknown > 0 ? ", late by " : ", which takes no longer than similar ranks; ");
+    lumos_text_put(out, unknown > 0 ? ", late by " : ", though it is not late compared with similar ranks; ");
     if (unknown > 0) {
       report_put_time(out, unknown);
       lumos_text_put(out, " for a cause that was not recorded; ");
