@@ -75,7 +75,8 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  * Memory of a rank's last step, {rank}, simulated (footprint.h):
  *   memory_peak              bytes; memory_part {rank, kind} of it adds up to it: parameters, gradients, optimizer, activations,
  *                            head, temporary, libraries; memory_capacity of its GPU, memory_micro_batch (bytes) and
- *                            memory_in_flight (a count). A note sim.memory_unknown says why shapes are not enough
+ *                            memory_in_flight (a count). A note sim.memory_unknown says why shapes are not enough;
+ *                            sim.memory_exceeded (a warning), that the GPU has less, what most of it is for, and what would fit
  *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
  * idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which

@@ -91,6 +91,34 @@ static int64_t workspaces(const struct memory_step *memory, const struct lumos_d
   return threads * (large ? INT64_C(32) << 20 : (INT64_C(8) << 20) + (INT64_C(128) << 10));
 }
 
+/* How the rank's replicas share what there is once a parameter. */
+struct replicas {
+  int64_t size;   /* of the largest group whose gradients are reduced; 1: there are none */
+  bool scattered; /* each replica gets a share of the sums, so it has only that share of the optimizer's state */
+};
+
+static struct replicas replicas_of(const struct memory_step *memory) {
+  const struct lumos_job *job = memory->job;
+  const struct lumos_rank *rank = &job->ranks.items[memory->rank];
+  struct replicas replicas = {1, false};
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    const struct lumos_comm *comm = &lumos_detail_of(job, &job->tasks.items[t])->comm;
+    const char *op = comm->op == LUMOS_NO_STRING ? "" : lumos_string(job->strings, comm->op);
+    bool scatters = strcmp(op, "reduce_scatter") == 0;
+    if (!scatters && strcmp(op, "all_reduce") != 0) {
+      continue;
+    }
+    for (size_t g = 0; g < job->groups.count; g++) {
+      const struct lumos_group *group = &job->groups.items[g];
+      if (group->id == comm->group && group->role == LUMOS_DATA && group->size > replicas.size) {
+        replicas.size = group->size;
+        replicas.scattered = scatters;
+      }
+    }
+  }
+  return replicas;
+}
+
 /* --- The peak --- */
 
 static void find_peak(const struct memory_step *memory, const int64_t constant[LUMOS_MEMORY_PARTS],
@@ -169,7 +197,10 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
   if (footprint->state == LUMOS_MEMORY_KNOWN) {
     int64_t constant[LUMOS_MEMORY_PARTS] = {0};
     constant[LUMOS_MEMORY_PARAMETERS] = memory.parameter_bytes;
-    constant[LUMOS_MEMORY_OPTIMIZER] = kept * memory.parameter_bytes;
+    struct replicas replicas = replicas_of(&memory);
+    constant[LUMOS_MEMORY_OPTIMIZER] = kept * memory.parameter_bytes / (replicas.scattered ? replicas.size : 1);
+    constant[LUMOS_MEMORY_GRADIENTS] =
+        replicas.size > 1 ? memory.parameter_bytes : 0; /* the buckets that are reduced */
     constant[LUMOS_MEMORY_LIBRARIES] = workspaces(&memory, device_of(job, rank, hardware));
     footprint->step = memory.step;
     footprint->parameters = memory.parameters;

@@ -55,19 +55,91 @@ static void note_unknown(struct lumos_job *job, enum lumos_memory_state state, i
   }
 }
 
+/* --- What does not fit --- */
+
+static void put_gigabytes(struct lumos_text *text, int64_t bytes) {
+  int64_t tenths = (bytes + 50000000) / 100000000;
+  lumos_text_format(text, "%lld.%lld GB", (long long)(tenths / 10), (long long)(tenths % 10));
+}
+
+static const char *const part_words[LUMOS_MEMORY_PARTS] = {[LUMOS_MEMORY_PARAMETERS] = "parameters",
+                                                           [LUMOS_MEMORY_GRADIENTS] = "gradients",
+                                                           [LUMOS_MEMORY_OPTIMIZER] = "the optimizer's state",
+                                                           [LUMOS_MEMORY_ACTIVATIONS] = "activations",
+                                                           [LUMOS_MEMORY_HEAD] = "the head with the loss",
+                                                           [LUMOS_MEMORY_TEMPORARY] = "temporary tensors",
+                                                           [LUMOS_MEMORY_LIBRARIES] = "libraries"};
+
+/* What tokens take, of the peak. */
+static int64_t of_tokens(const struct lumos_footprint *footprint) {
+  return footprint->parts[LUMOS_MEMORY_ACTIVATIONS] + footprint->parts[LUMOS_MEMORY_HEAD] +
+         footprint->parts[LUMOS_MEMORY_TEMPORARY];
+}
+
+/* The most sequences of a micro-batch with which it fits, where what tokens take shrinks with them; else recomputation, which
+ * leaves the activations of one layer, if that is enough; else more GPUs. */
+static void put_cure(const struct lumos_job *job, const struct lumos_footprint *footprint, int64_t capacity,
+                     struct lumos_text *text) {
+  const struct lumos_model_description *model =
+      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
+  int64_t tokens = of_tokens(footprint), rest = footprint->peak - tokens;
+  for (int32_t sequences = model->micro_batch - 1; sequences >= 1 && tokens > 0; sequences--) {
+    int64_t peak = rest + (int64_t)((__int128)tokens * sequences / model->micro_batch);
+    if (peak <= capacity) {
+      lumos_text_format(text, "with %d instead of %d sequences in a micro-batch it needs about ", (int)sequences,
+                        (int)model->micro_batch);
+      put_gigabytes(text, peak);
+      lumos_text_format(text, ": --micro-batch %d", (int)sequences);
+      return;
+    }
+  }
+  lumos_text_put(text, rest <= capacity ? "recompute activations in the backward pass, or " : "");
+  lumos_text_put(
+      text,
+      "spread the model over more pipeline stages or tensor-parallel ranks; lumos-sim --sweep auto says what fits");
+}
+
+static void note_overflow(struct lumos_job *job, uint32_t rank, const struct lumos_footprint *footprint,
+                          int64_t capacity) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER, cure = LUMOS_TEXT_BUFFER;
+  int largest = 0;
+  for (int part = 1; part < LUMOS_MEMORY_PARTS; part++) {
+    largest = footprint->parts[part] > footprint->parts[largest] ? part : largest;
+  }
+  lumos_text_format(&text, "the job does not fit in memory: rank %d needs ", (int)job->ranks.items[rank].rank);
+  put_gigabytes(&text, footprint->peak);
+  lumos_text_put(&text, ", and its GPU has ");
+  put_gigabytes(&text, capacity);
+  lumos_text_format(&text, "; most of it, ");
+  put_gigabytes(&text, footprint->parts[largest]);
+  lumos_text_format(&text, ", is for %s", part_words[largest]);
+  put_cure(job, footprint, capacity, &cure);
+  lumos_job_note(job, "sim.memory_exceeded", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes, cure.bytes);
+  lumos_text_free(&text);
+  lumos_text_free(&cure);
+}
+
 void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hardware) {
   struct work work = {
       .job = job, .hardware = hardware, .footprints = lumos_allocate_zeroed(job->ranks.count, sizeof *work.footprints)};
   int64_t states[LUMOS_MEMORY_COMPILED + 1] = {0};
+  uint32_t fullest = LUMOS_NONE;
   (void)lumos_parallel(job->ranks.count, job->threads, do_rank, &work);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     if (work.footprints[r].state == LUMOS_MEMORY_KNOWN) {
-      write_rank(job, r, &work.footprints[r], lumos_memory_capacity(job, r, hardware));
+      int64_t capacity = lumos_memory_capacity(job, r, hardware);
+      write_rank(job, r, &work.footprints[r], capacity);
+      bool exceeds = capacity != LUMOS_ABSENT && work.footprints[r].peak > capacity;
+      bool most = fullest == LUMOS_NONE || work.footprints[r].peak > work.footprints[fullest].peak;
+      fullest = exceeds && most ? r : fullest;
     }
     states[work.footprints[r].state]++;
   }
   for (int state = 0; state <= LUMOS_MEMORY_COMPILED; state++) {
     note_unknown(job, (enum lumos_memory_state)state, states[state]);
+  }
+  if (fullest != LUMOS_NONE) {
+    note_overflow(job, fullest, &work.footprints[fullest], lumos_memory_capacity(job, fullest, hardware));
   }
   free(work.footprints);
 }

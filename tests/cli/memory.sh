@@ -57,6 +57,15 @@ for folder in graphs compile; do
   ! grep -q '"name":"memory_peak"' job.sim || fail "$folder: there is a peak"
 done
 
+# What does not fit is said (the true peaks of 8 and 16 sequences, extended in a line to 128, give 96.5 GB), with what would; that does fit, by the same tools.
+lumos-transform --micro-batch 128 "$pairs/h100/layers=4" 2>/dev/null | lumos-sim --opportunities off 2>message >job.sim
+grep -q 'does not fit in memory: rank 0 needs 96\.[0-9] GB, and its GPU has 85.0 GB; most of it, ' message || fail "128 sequences: $(cat message)"
+grep -q '"code":"sim.memory_exceeded"' job.sim || fail '128 sequences: no note'
+fits=$(grep -oE -- '--micro-batch [0-9]+' message | cut -d' ' -f2)
+[ "${fits:-0}" -gt 64 ] || fail "128 sequences: $fits fit"
+lumos-transform --micro-batch "$fits" "$pairs/h100/layers=4" 2>/dev/null | lumos-sim --opportunities off 2>message >job.sim
+! grep -q 'does not fit' message || fail "$fits sequences: $(cat message)"
+
 if [ "${1:-}" = --table ]; then
   printf 'error %%\ttrue GB\tjob\n'
   cat recorded.rows rows

@@ -170,6 +170,28 @@ static void micro_batches_in_turn_share_gradients(void **state) {
   lumos_job_free(job);
 }
 
+/* Gradients of four replicas are summed in buckets as large as they are. Where each replica gets a share of the sums, it keeps the
+ * optimizer's state of that share. */
+static void replicas_share_the_optimizer(void **state) {
+  (void)state;
+  static const char *const ops[] = {"all_reduce", "reduce_scatter"};
+  for (int scattered = 0; scattered < 2; scattered++) {
+    const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
+    struct lumos_job *job = job_of_runs(runs, 3, true);
+    struct lumos_group group = lumos_group_empty;
+    group.id = word(job, "7");
+    group.role = LUMOS_DATA;
+    group.size = 4;
+    lumos_vector_push(&job->groups, group);
+    detail(job, 0)->comm.op = word(job, ops[scattered]);
+    detail(job, 0)->comm.group = word(job, "7");
+    struct lumos_footprint footprint = footprint_of(job);
+    assert_int_equal(footprint.parts[LUMOS_MEMORY_OPTIMIZER], scattered ? STATE / 4 : STATE);
+    assert_int_equal(footprint.parts[LUMOS_MEMORY_GRADIENTS], WEIGHT + PARAMETERS);
+    lumos_job_free(job);
+  }
+}
+
 static void what_is_not_recorded_is_not_known(void **state) {
   (void)state;
   const struct run whole[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
@@ -210,6 +232,7 @@ int main(void) {
       cmocka_unit_test(a_step_is_counted_byte_by_byte),
       cmocka_unit_test(micro_batches_in_flight_add_up),
       cmocka_unit_test(micro_batches_in_turn_share_gradients),
+      cmocka_unit_test(replicas_share_the_optimizer),
       cmocka_unit_test(what_is_not_recorded_is_not_known),
       cmocka_unit_test(a_gpu_has_what_was_recorded_or_what_the_table_says),
   };
