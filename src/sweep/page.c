@@ -1,6 +1,7 @@
 /* Parts are written into the model, and templates/sweep.html puts them in their places. */
 #include "sweep/page.h"
 
+#include "base/ascii.h"
 #include "report/content/table.h"
 #include "report/draw/look.h"
 #include "report/draw/ticks.h"
@@ -31,7 +32,13 @@ static bool says_nothing(const char *name) { return strcmp(name, "gpus") == 0 ||
 static void put_name(const char *name, struct lumos_text *out) {
   bool axis = strlen(name) == 2;
   for (; *name != '\0'; name++) {
-    lumos_text_char(out, axis && *name >= 'a' && *name <= 'z' ? (char)(*name - 'a' + 'A') : *name == '_' ? '-' : *name);
+    char byte = *name;
+    if (axis) {
+      byte = lumos_ascii_upper(byte);
+    } else if (byte == '_') {
+      byte = '-';
+    }
+    lumos_text_char(out, byte);
   }
 }
 
@@ -237,31 +244,33 @@ static void draw_point(const struct cloud *cloud, size_t at) {
   lumos_text_free(&text);
 }
 
-static int by_memory(const void *left, const void *right) {
-  const struct sweep_row *a = *(const struct sweep_row *const *)left, *b = *(const struct sweep_row *const *)right;
+static int by_memory(const void *left, const void *right, void *context) {
+  const struct sweep_rows *rows = context;
+  const struct sweep_row *a = &rows->items.items[*(const uint32_t *)left];
+  const struct sweep_row *b = &rows->items.items[*(const uint32_t *)right];
   return a->memory != b->memory ? LUMOS_ORDER(a->memory, b->memory) : LUMOS_ORDER(a->step, b->step);
 }
 
 /* Through those to which no other has both less memory and a shorter step, each with its place. */
 static void draw_frontier(const struct cloud *cloud) {
-  LUMOS_VECTOR(const struct sweep_row *) order = {0};
+  LUMOS_VECTOR(uint32_t) order = {0};
   struct report_point points[LONGEST_FRONTIER];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   size_t count = 0;
   int64_t least = INT64_MAX;
   for (size_t i = 0; i < sweep_rows_predicted(cloud->rows); i++) {
     if (cloud->rows->items.items[i].memory != LUMOS_ABSENT) {
-      lumos_vector_push(&order, &cloud->rows->items.items[i]);
+      lumos_vector_push(&order, (uint32_t)i);
     }
   }
-  lumos_vector_sort(&order, by_memory);
+  lumos_vector_sort_by(&order, by_memory, (void *)(uintptr_t)cloud->rows);
   for (size_t i = 0; i < order.count && count < LONGEST_FRONTIER; i++) {
-    const struct sweep_row *row = order.items[i];
+    const struct sweep_row *row = &cloud->rows->items.items[order.items[i]];
     if (row->step < least) {
       least = row->step;
       points[count] = point_of(cloud, row);
       text.length = 0;
-      lumos_text_format(&text, "%zu", (size_t)(row - cloud->rows->items.items) + 1);
+      lumos_text_format(&text, "%zu", (size_t)order.items[i] + 1);
       report_scene_text(cloud->scene, STYLE_SMALL, PAINT_TEXT, ANCHOR_END, points[count].x - POINT - 40,
                         points[count].y + POINT + 100, &text);
       count++;

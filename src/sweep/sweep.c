@@ -90,7 +90,7 @@ static bool predict_all(struct sweeping *sweeping, struct lumos_error *error) {
 static void put_name(struct lumos_text *out, const char *name) {
   lumos_text_put(out, out->length > 0 ? ",\"" : "\"");
   for (; *name != '\0'; name++) {
-    lumos_text_char(out, *name == '-' ? '_' : *name);
+    lumos_text_char(out, (char)(*name == '-' ? '_' : *name));
   }
   lumos_text_put(out, "\":");
 }

@@ -118,8 +118,7 @@ int main(int argc, char **argv) {
       "What differs between two jobs",
       "lumos-render job.graph job.sim -o change.html",
       "Is it worse than before? Exits with 1 if it is",
-      "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\",\"relative\":0.1}]}' >t; lumos-render --gate t "
-      "--baseline job.sim job.sim",
+      "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\"}]}' >t; lumos-render --gate t --baseline job.sim job.sim",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,

@@ -295,9 +295,8 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?, kernels that wait included.*?(?:Weighted by occupancy it is at least (?P<weighted>%s))?$'
      % (SHARE, SHARE, SHARE), busy),
     (r'^Step \d+ takes %s in the simulation: (?P<parts>.*?)(?:\. %s of it is on .*)?$' % (TIME, SHARE), chain),
-    (r'^Confidence: \w+\. The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?'
-     % (SHARE, SHARE), sure),
-    (r'^The model reproduces the measured step within (?P<replay>%s)(?: and predicts one step from another within (?P<cross>%s))?' % (SHARE, SHARE), sure),
+    (r'^(?:Confidence: \w+\. )?The model (?:misses the measured step by (?P<replay>%s) on average|reproduces the measured step exactly)'
+     r'(?:, and one step predicted from another by (?P<cross>%s) on average)?' % (SHARE, SHARE), sure),
     (r'The model misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
     (r'predicts one step from another with an error of (?P<said>%s)' % SHARE, trust('transplant_error')),
     (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),

@@ -860,18 +860,20 @@ void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text
 
 /* ---- How sure ---- */
 
+/* Means over steps; the worst stand in the details. */
 static void put_errors(const struct diagnosis_story *story, struct lumos_text *out) {
   int64_t error = story->diagnosis->limit_share;
-  lumos_text_put(out, "The model reproduces the measured step ");
   if (error == 0) {
-    lumos_text_put(out, "exactly");
+    lumos_text_put(out, "The model reproduces the measured step exactly");
   } else {
-    lumos_text_put(out, "within ");
+    lumos_text_put(out, "The model misses the measured step by ");
     report_put_fine_share(out, error);
+    lumos_text_put(out, " on average");
   }
   if (story->facts->transplant_error != LUMOS_ABSENT) {
-    lumos_text_put(out, " and predicts one step from another within ");
+    lumos_text_put(out, ", and one step predicted from another by ");
     report_put_fine_share(out, llabs(story->facts->transplant_error));
+    lumos_text_put(out, " on average");
   }
 }
 
