@@ -18,8 +18,9 @@ set -euo pipefail
 }
 job=$1 grid=$2 parts=${3:-$(nproc)}
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 pids=()
+trap 'kill "${pids[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap 'exit 1' INT TERM
 for ((part = 1; part <= parts; part++)); do
   lumos-sim --sweep "$grid" --part "$part/$parts" -j 1 "$job" -o "$folder/part$part" &
   pids+=($!)

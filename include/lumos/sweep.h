@@ -24,12 +24,11 @@ struct lumos_text;
  */
 struct lumos_sweep {
   const char *grid;
-  int32_t gpus;                /* of every configuration; 0: as many as it takes */
-  size_t processes;            /* that predict at a time; 0: one for each core */
-  int32_t part, parts;         /* every parts-th configuration, from the part-th on (from 1); parts 0: all of them */
-  bool page;                   /* a page, self-contained, in the place of lines */
-  const char *template_folder; /* of the page; NULL: the templates compiled in */
-  const char *hardware;        /* as of struct lumos_simulation */
+  int32_t gpus;         /* of every configuration; 0: as many as it takes */
+  size_t processes;     /* that predict at a time; 0: one for each core */
+  int32_t part, parts;  /* every parts-th configuration, from the part-th on (from 1); parts 0: all of them */
+  bool page;            /* a page, self-contained, in the place of lines */
+  const char *hardware; /* as of struct lumos_simulation */
 };
 
 /* Write a page, or one line of JSON for each configuration, behind a line that says what they are of: those that can be predicted first, the
@@ -40,13 +39,13 @@ struct lumos_sweep {
  *     memory_capacity? (bytes: of the rank that needs most of its GPU's; footprint.h), fits (whether the one is within the other; such
  *     that do not fit come behind all that do), could_be_best (its range reaches that of the first)
  *   type "refused", number, the axes, why
- * The job, at stage graph or later and not edited, is not changed: each configuration is predicted by a process of its own, so what one needs
+ * The job, at stage graph or later, is not changed: each configuration is predicted by a process of its own, so what one needs
  * is gone with it. Bytes do not depend on how many there are at a time. LUMOS_UNUSABLE for a bad grid, and where nothing can be predicted. */
 bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *out,
                  struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The lines, or the page, of a sweep whose parts were written to these files: the bytes that lumos_sweep would write of the whole. Of
- * `sweep` only `page` and `template_folder` are read. LUMOS_UNUSABLE where a configuration is missing or there twice, or a file is none
+ * `sweep` only `page` is read. LUMOS_UNUSABLE where a configuration is missing or there twice, or a file is none
  * of these. */
 bool lumos_sweep_join(const char *const *paths, size_t count, const struct lumos_sweep *sweep, struct lumos_text *out,
                       struct lumos_error *error) LUMOS_MUST_CHECK;

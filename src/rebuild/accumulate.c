@@ -14,14 +14,18 @@ enum { REACHED_PERCENT = 88, LEAST = 1500 /* ns */ };
 
 /* A gradient's first one is kept as it is, with a shape and without a kernel; the next ones are added to it. */
 static bool keeps_gradients(const struct lumos_job *job) {
-  bool some = false, kernels = false;
+  bool some = false, kernels = false,
+       unshaped = true; /* without any shapes nothing says that they are kept otherwise */
+  for (size_t s = 0; s < job->spans.count && unshaped; s++) {
+    unshaped = job->spans.items[s].shapes == LUMOS_NO_STRING;
+  }
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     uint32_t span = task->call == LUMOS_NONE ? task->span : job->tasks.items[task->call].span;
     for (; span != LUMOS_NONE; span = job->spans.items[span].parent) {
       const struct lumos_span *of = &job->spans.items[span];
       bool accumulates = strcmp(lumos_string(job->strings, of->name), "torch::autograd::AccumulateGrad") == 0;
-      some |= accumulates && of->shapes != LUMOS_NO_STRING;
+      some |= accumulates && (unshaped || of->shapes != LUMOS_NO_STRING);
       kernels |= accumulates && task->call != LUMOS_NONE;
     }
   }
@@ -108,7 +112,7 @@ bool rebuild_accumulate(struct lumos_job *built, const struct lumos_job *from, s
   } else {
     lumos_job_note(built, "transform.gradients_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "the time to add up the gradients of micro-batches is missing from the prediction: the recorded "
-                   "step has one micro-batch, and the bandwidth of its GPU is not known",
+                   "step has one micro-batch, and shapes of gradients or the bandwidth of its GPU are not known",
                    "record a step of two micro-batches");
   }
   return true;

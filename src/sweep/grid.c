@@ -1,6 +1,7 @@
 /* Axes and their values, and all combinations of them. */
 #include "sweep/grid.h"
 
+#include <lumos/rebuild.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,19 @@ const char *sweep_axis_name(enum sweep_axis axis) { return names[axis]; }
 
 /* ---- Reading ---- */
 
+/* A mistake that would be one of every configuration is told at once. */
+static bool check_value(const char *name, const char *value, struct lumos_error *error) {
+  static const char *const words[] = {"schedule", "overlap-gradients", "distributed-optimizer"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(name, words[i]) == 0) {
+      struct lumos_rebuild unused = {0};
+      return lumos_rebuild_ask(&unused, name, value, error);
+    }
+  }
+  bool number = value[0] >= '1' && value[0] <= '9' && strspn(value, "0123456789") == strlen(value);
+  return number || lumos_fail(error, "--sweep: %s: '%.40s' is not a whole number from 1 on", name, value);
+}
+
 static bool read_values(struct sweep_values *values, const char *name, char *text, struct lumos_error *error) {
   enum { MOST = sizeof values->of / sizeof *values->of };
   for (char *at = text; at != NULL;) {
@@ -49,6 +63,9 @@ static bool read_values(struct sweep_values *values, const char *name, char *tex
       if (strcmp(values->of[i], at) == 0) {
         return lumos_fail(error, "--sweep: %s has %.40s twice", name, at);
       }
+    }
+    if (!check_value(name, at, error)) {
+      return false;
     }
     values->of[values->count++] = at;
     at = comma == NULL ? NULL : comma + 1;
@@ -156,26 +173,35 @@ void sweep_grid_for(const struct lumos_job *job, int32_t gpus, const char *given
 
 static bool is(const char *value, const char *text) { return value != NULL && strcmp(value, text) == 0; }
 
-/* A pipeline of one stage has neither schedule nor chunks, and only an interleaved one has several of these. */
-static bool says_the_same_as_another(const struct sweep_grid *grid, const struct sweep_configuration *configuration) {
-  const char *schedule = configuration->values[SWEEP_SCHEDULE], *chunks = configuration->values[SWEEP_VP];
-  if (is(configuration->values[SWEEP_PP], "1")) {
-    return schedule != grid->axes[SWEEP_SCHEDULE].of[0] || chunks != grid->axes[SWEEP_VP].of[0];
+/* A pipeline of one stage has neither schedule nor chunks, and only an interleaved one has several of these: of such that differ in
+ * nothing else the first is taken, without them. */
+static bool take(const struct sweep_grid *grid, bool one_stage, struct sweep_configuration *configuration) {
+  const char **values = configuration->values;
+  const struct sweep_values *schedules = &grid->axes[SWEEP_SCHEDULE], *chunks = &grid->axes[SWEEP_VP];
+  bool first_chunks = chunks->count == 0 || values[SWEEP_VP] == chunks->of[0];
+  if (is(values[SWEEP_PP], "1") || (values[SWEEP_PP] == NULL && one_stage)) {
+    bool first = first_chunks && (schedules->count == 0 || values[SWEEP_SCHEDULE] == schedules->of[0]);
+    values[SWEEP_SCHEDULE] = values[SWEEP_VP] = NULL;
+    return first;
   }
-  return schedule != NULL && chunks != NULL && is(schedule, "interleaved") == is(chunks, "1");
+  if (values[SWEEP_SCHEDULE] == NULL || values[SWEEP_VP] == NULL) {
+    return true;
+  }
+  if (!is(values[SWEEP_SCHEDULE], "interleaved")) {
+    values[SWEEP_VP] = "1";
+    return first_chunks;
+  }
+  return !is(values[SWEEP_VP], "1") || chunks->count == 1;
 }
 
-void sweep_list(const struct sweep_grid *grid, struct sweep_configurations *all) {
+void sweep_list(const struct sweep_grid *grid, bool one_stage, struct sweep_configurations *all) {
   int at[SWEEP_AXES] = {0};
   for (int axis = 0; axis >= 0;) {
     struct sweep_configuration configuration = {{NULL}};
     for (int i = 0; i < SWEEP_AXES; i++) {
       configuration.values[i] = grid->axes[i].count > 0 ? grid->axes[i].of[at[i]] : NULL;
     }
-    if (!says_the_same_as_another(grid, &configuration)) {
-      if (is(configuration.values[SWEEP_PP], "1")) {
-        configuration.values[SWEEP_SCHEDULE] = configuration.values[SWEEP_VP] = NULL;
-      }
+    if (take(grid, one_stage, &configuration)) {
       lumos_vector_push(all, configuration);
     }
     for (axis = SWEEP_AXES - 1; axis >= 0 && ++at[axis] >= grid->axes[axis].count; axis--) {

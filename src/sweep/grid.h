@@ -56,7 +56,7 @@ void sweep_grid_free(struct sweep_grid *grid);
 /* A grid for the job, as its text, with the axes that `given`, another one, has. */
 void sweep_grid_for(const struct lumos_job *job, int32_t gpus, const char *given, struct lumos_text *out);
 
-/* All combinations, in the order of the axes, the last one changing first. */
-void sweep_list(const struct sweep_grid *grid, struct sweep_configurations *all);
+/* All combinations, in the order of the axes, the last one changing first. one_stage: what the recorded job has. */
+void sweep_list(const struct sweep_grid *grid, bool one_stage, struct sweep_configurations *all);
 
 #endif

@@ -94,16 +94,21 @@ static void put_verdict(const struct sweep_rows *rows, struct lumos_text *out) {
     return;
   }
   const struct sweep_row *best = &rows->items.items[0];
-  lumos_text_format(out, "Of %zu configurations, ", predicted);
+  bool fits = !sweep_row_is_too_large(best);
+  lumos_text_format(
+      out, fits ? "Of %zu configurations, " : "None of %zu configurations fits in the GPUs\xE2\x80\x99 memory; ",
+      predicted);
   put_label(best, out);
-  lumos_text_put(out, " is predicted to be best: a step takes ");
+  lumos_text_put(out, fits ? " is predicted to be best: a step takes " : " would be the fastest: a step would take ");
   report_put_time(out, best->step);
   if (best->rate != LUMOS_ABSENT) {
     lumos_text_put(out, ", for ");
     put_rate(best->rate, out);
   }
-  lumos_text_put(out, rivals == 0 ? ". No other one reaches it within its range." : ". Within their ranges ");
-  if (rivals > 0) {
+  lumos_text_put(out, !fits         ? "."
+                      : rivals == 0 ? ". No other one reaches it within its range."
+                                    : ". Within their ranges ");
+  if (fits && rivals > 0) {
     report_put_counted(out, (int64_t)rivals, "other one");
     lumos_text_put(out, " could be as good.");
   }
@@ -178,7 +183,7 @@ static void draw(const struct sweep_rows *rows, struct report_scene *scene) {
   scene->height = y;
   lumos_text_put(&scene->title, "The best configurations");
   lumos_text_put(&scene->description,
-                 "A bar for each configuration, the best first: the longer, the more tokens a second and GPU. A line "
+                 "A bar for each configuration, the best first: the longer, the better. A line "
                  "below the bar spans the range. The table below the picture holds the same numbers.");
 }
 
@@ -373,6 +378,7 @@ static void list_predicted(const struct sweep_rows *rows, struct report_table *t
                                                                                           : "yes");
     report_table_word(table, sweep_row_could_be_best(rows, i) ? "yes" : "no");
   }
+  lumos_text_free(&text);
   lumos_text_put(&table->caption,
                  "Predicted times of a step with their 90 % range. A configuration could be best where its range "
                  "reaches that of the first. MFU is of the GPUs\xE2\x80\x99 peak, the bubble of the step. "
@@ -391,6 +397,7 @@ static void list_refused(const struct sweep_rows *rows, struct report_table *tab
     put_text(table, &text);
     report_table_text(table, rows->items.items[i].why, strlen(rows->items.items[i].why));
   }
+  lumos_text_free(&text);
   lumos_text_put(&table->caption, "Configurations that cannot be built, or divided.");
 }
 
@@ -451,7 +458,15 @@ static void fill_model(const struct sweep_rows *rows, const struct report_page_f
   if (rows->gpus != LUMOS_ABSENT) {
     lumos_text_format(&text, ", on %lld GPUs", (long long)rows->gpus);
   }
+  if (rows->parts > 1) {
+    lumos_text_format(&text, ". Part %lld of %lld alone: what the others found is not here", (long long)rows->part,
+                      (long long)rows->parts);
+  }
   report_set_take(root, "grid", &text);
+  bool rated = rows->items.count > 0 && rows->items.items[0].rate != LUMOS_ABSENT;
+  report_set_text(root, "longer",
+                  rated ? "The longer the bar, the more tokens a second and GPU."
+                        : "The longer the bar, the shorter the step.");
   fill_tiles(rows, root);
   draw(rows, &scene);
   report_set_scene(root, &scene, "picture");
@@ -470,9 +485,9 @@ static void fill_model(const struct sweep_rows *rows, const struct report_page_f
   report_set_take(root, "summary", &summary);
 }
 
-bool sweep_page(const struct sweep_rows *rows, const char *folder, struct lumos_text *out, struct lumos_error *error) {
+bool sweep_page(const struct sweep_rows *rows, struct lumos_text *out, struct lumos_error *error) {
   struct report_page_files files;
-  bool done = report_page_files_load(folder, "sweep.html", &files, error);
+  bool done = report_page_files_load(NULL, "sweep.html", &files, error);
   if (done) {
     struct report_model *model = report_model_new();
     fill_model(rows, &files, model);

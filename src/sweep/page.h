@@ -4,8 +4,7 @@
 
 #include "sweep/rows.h"
 
-/* Of sorted rows. `folder`: templates in the place of those compiled in; NULL: none. */
-bool sweep_page(const struct sweep_rows *rows, const char *folder, struct lumos_text *out,
-                struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Of sorted rows. */
+bool sweep_page(const struct sweep_rows *rows, struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

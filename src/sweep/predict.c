@@ -13,7 +13,7 @@
 
 static bool read_number(const struct sweep_configuration *configuration, enum sweep_axis axis, int64_t recorded,
                         int64_t *number, struct lumos_error *error) {
-  enum { MOST = 1 << 24 };
+  enum { MOST = 1 << 20 }; /* products of three of them are numbers */
   const char *text = configuration->values[axis];
   char *end = NULL;
   *number = text == NULL ? recorded : strtoll(text, &end, 10);
@@ -26,7 +26,7 @@ static bool find_replicas(struct sweep_plan *plan, int64_t asked, int64_t record
   plan->replicas = asked;
   if (asked == 0 && gpus > 0) {
     plan->replicas = gpus / of_replica;
-    if (plan->replicas * of_replica != gpus) {
+    if (plan->replicas == 0 || plan->replicas * of_replica != gpus) {
       return lumos_fail(error, "%lld GPUs cannot be divided among replicas of %lld", (long long)gpus,
                         (long long)of_replica);
     }
@@ -53,24 +53,26 @@ static bool find_micro_batches(struct sweep_plan *plan, int64_t asked, int64_t g
 static int64_t wide(int32_t value) { return value > 0 ? value : 0; }
 static int64_t or_one(int32_t value) { return value > 0 ? value : 1; }
 
-bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
-                     const struct sweep_configuration *configuration, struct lumos_error *error) {
-  const struct lumos_model_description *model =
-      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
-  int64_t tp, pp, dp, batch, count, global;
-  int64_t was = wide(model->micro_batch) * wide(model->micro_batches) * or_one(model->sizes.dp);
-  *plan = (struct sweep_plan){.gpus = LUMOS_ABSENT, .global_batch = LUMOS_ABSENT};
-  if (!read_number(configuration, SWEEP_TP, or_one(model->sizes.tp), &tp, error) ||
-      !read_number(configuration, SWEEP_PP, or_one(model->sizes.pp), &pp, error) ||
-      !read_number(configuration, SWEEP_DP, 0, &dp, error) ||
-      !read_number(configuration, SWEEP_MICRO_BATCH, wide(model->micro_batch), &batch, error) ||
-      !read_number(configuration, SWEEP_MICRO_BATCHES, 0, &count, error) ||
-      !read_number(configuration, SWEEP_GLOBAL_BATCH, was, &global, error) ||
-      !find_replicas(plan, dp, or_one(model->sizes.dp), sweep->gpus, tp * pp, error)) {
+/* Where nothing says how many sequences a micro-batch has, micro-batches are counted in their place. */
+static bool find_batch(struct sweep_plan *plan, const struct lumos_model_description *model,
+                       const struct sweep_configuration *configuration, struct lumos_error *error) {
+  int64_t batch, count, global, recorded = or_one(model->sizes.dp);
+  int64_t replicas = plan->replicas > 0 ? plan->replicas : recorded;
+  if (!read_number(configuration, SWEEP_MICRO_BATCH, wide(model->micro_batch), &batch, error) ||
+      !read_number(configuration, SWEEP_MICRO_BATCHES, 0, &count, error)) {
     return false;
   }
-  int64_t replicas = plan->replicas > 0 ? plan->replicas : or_one(model->sizes.dp);
-  if (!find_micro_batches(plan, count, global, batch * replicas, error)) {
+  int64_t was = (model->micro_batch > 0 ? model->micro_batch : 1) * wide(model->micro_batches) * recorded;
+  if (!read_number(configuration, SWEEP_GLOBAL_BATCH, was, &global, error)) {
+    return false;
+  }
+  if (configuration->values[SWEEP_GLOBAL_BATCH] != NULL && batch == 0) {
+    return lumos_fail(error, "how many sequences a micro-batch has is not known; give micro-batches, not global-batch");
+  }
+  if (global == 0 && count == 0 && replicas != recorded) {
+    return lumos_fail(error, "how many micro-batches a step has is not known; give micro-batches");
+  }
+  if (!find_micro_batches(plan, count, global, (batch > 0 ? batch : 1) * replicas, error)) {
     return false;
   }
   int64_t micro_batches = plan->micro_batches > 0 ? plan->micro_batches : wide(model->micro_batches);
@@ -78,6 +80,19 @@ bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const
     plan->global_batch = batch * micro_batches * replicas;
   }
   return true;
+}
+
+bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
+                     const struct sweep_configuration *configuration, struct lumos_error *error) {
+  const struct lumos_model_description *model =
+      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
+  int64_t tp, pp, dp;
+  *plan = (struct sweep_plan){.gpus = LUMOS_ABSENT, .global_batch = LUMOS_ABSENT};
+  return read_number(configuration, SWEEP_TP, or_one(model->sizes.tp), &tp, error) &&
+         read_number(configuration, SWEEP_PP, or_one(model->sizes.pp), &pp, error) &&
+         read_number(configuration, SWEEP_DP, 0, &dp, error) &&
+         find_replicas(plan, dp, or_one(model->sizes.dp), sweep->gpus, tp * pp, error) &&
+         find_batch(plan, model, configuration, error);
 }
 
 /* ---- The change ---- */

@@ -62,7 +62,7 @@ size_t sweep_rows_predicted(const struct sweep_rows *rows) {
 bool sweep_row_could_be_best(const struct sweep_rows *rows, size_t at) {
   const struct sweep_row *row = &rows->items.items[at], *best = &rows->items.items[0];
   bool known = row->low != LUMOS_ABSENT && best->high != LUMOS_ABSENT && rank_of(row) == rank_of(best);
-  return at == 0 || (known && cost(row, row->low) <= cost(best, best->high));
+  return !sweep_row_is_too_large(row) && (at == 0 || (known && cost(row, row->low) <= cost(best, best->high)));
 }
 
 /* ---- Lines out ---- */

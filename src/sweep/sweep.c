@@ -171,11 +171,15 @@ static bool read_grid(const struct lumos_job *job, const struct lumos_sweep *swe
 
 static bool write_rows(const struct sweep_rows *rows, const struct lumos_sweep *sweep, struct lumos_text *out,
                        struct lumos_error *error) {
+  if (sweep_rows_predicted(rows) == 0 && rows->parts == 1) {
+    return lumos_fail(error, "none of %zu configurations can be predicted; the first one: %.700s", rows->items.count,
+                      rows->items.count > 0 ? rows->items.items[0].why : "");
+  }
   if (!sweep->page) {
     sweep_rows_put(rows, out);
     return true;
   }
-  return sweep_page(rows, sweep->template_folder, out, error);
+  return sweep_page(rows, out, error);
 }
 
 bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *out,
@@ -188,17 +192,15 @@ bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, s
     lumos_text_free(&text);
     return false;
   }
-  sweep_list(&grid, &sweeping.all);
+  const struct lumos_model_description *model = job->models.count > 0 ? &job->models.items[0] : NULL;
+  sweep_list(&grid, model == NULL || model->sizes.pp <= 1, &sweeping.all);
   sweeping.plans = lumos_allocate_zeroed(sweeping.all.count + 1, sizeof *sweeping.plans);
   sweeping.figures = lumos_allocate_zeroed(sweeping.all.count + 1, sizeof *sweeping.figures);
   plan_all(&sweeping);
   bool done = predict_all(&sweeping, error);
   if (done) {
     list_rows(&sweeping, text.bytes, &rows);
-    bool some = sweep_rows_predicted(&rows) > 0 || rows.parts > 1;
-    done = some ? write_rows(&rows, sweep, out, error)
-                : lumos_fail(error, "none of %zu configurations can be predicted; the first one: %.700s",
-                             sweeping.all.count, sweeping.figures[0].why);
+    done = write_rows(&rows, sweep, out, error);
   }
   sweep_rows_free(&rows);
   free(sweeping.plans);

@@ -104,6 +104,8 @@ int main(int argc, char **argv) {
                     "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),
       TOOL_LAST_OPTION,
   };
+  static const char gate_example[] = "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\",\"relative\":0.1}]}' >t; "
+                                     "lumos-render --gate t --baseline job.sim job.sim";
   static const char *const examples[] = {
       "From traces to a page",
       "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",
@@ -118,7 +120,7 @@ int main(int argc, char **argv) {
       "What differs between two jobs",
       "lumos-render job.graph job.sim -o change.html",
       "Is it worse than before? Exits with 1 if it is",
-      "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\"}]}' >t; lumos-render --gate t --baseline job.sim job.sim",
+      gate_example,
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,

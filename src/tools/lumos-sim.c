@@ -1,6 +1,7 @@
 /* lumos-sim: execution graph in, simulated timeline and metrics out. */
 #include "tools/simulating.h"
 
+#include "base/text.h"
 #include <lumos/export.h>
 #include <lumos/report.h>
 #include <lumos/sweep.h>
@@ -86,6 +87,9 @@ static bool check(const struct tool_stream *stream, struct lumos_error *error) {
     return lumos_fail(
         error, "option --sweep: it writes a line for each configuration, without --model, --trace or --critical-path");
   }
+  if (simulating->sweep != NULL && simulating->simulating.hta) {
+    return lumos_fail(error, "option --hta: a sweep has no such figures");
+  }
   return check_outputs(simulating, stream, error) && tool_simulating_check(&simulating->simulating, error) &&
          lumos_output_try(simulating->trace, error) && lumos_output_try(simulating->critical_path, error);
 }
@@ -142,14 +146,14 @@ static bool write(const struct lumos_job *job, const struct tool_stream *stream,
   if (!read_part(simulating->part, &sweep, error)) {
     return false;
   }
-  if (!lumos_output_open(&output, stream->output, error)) {
-    return false;
+  struct lumos_text text = LUMOS_TEXT_BUFFER; /* so that nothing is left of a sweep that is ended */
+  bool done = lumos_sweep(job, &sweep, &text, error) && lumos_output_open(&output, stream->output, error);
+  if (done) {
+    lumos_text_add(&output.text, text.bytes, text.length);
+    done = lumos_output_commit(&output, error);
   }
-  if (!lumos_sweep(job, &sweep, &output.text, error)) {
-    lumos_output_discard(&output);
-    return false;
-  }
-  return lumos_output_commit(&output, error);
+  lumos_text_free(&text);
+  return done;
 }
 
 static const char *const examples[] = {

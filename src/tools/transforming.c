@@ -2,6 +2,8 @@
 #include "tools/transforming.h"
 
 #include "base/text.h"
+#include <lumos/memory.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct transform {
@@ -51,37 +53,42 @@ static bool resize(struct lumos_job *job, const struct lumos_option_list *change
   return good;
 }
 
-/* What concerns the recording, not the job that it shows, comes before all changes of that job. */
+/* What concerns the recording, not the job that it shows, comes before all changes of that job, and once. */
 static bool is_of_recording(const struct transform *transform) {
   return transform->apply == lumos_transform_unprofiled;
 }
 
-static bool apply_to_recording(struct lumos_job *job, const struct tool_transforming *transforming,
-                               struct lumos_error *error) {
+static bool apply_all(struct lumos_job *job, const struct lumos_option_list *changes, struct lumos_error *error) {
   bool good = true;
-  for (size_t i = 0; good && i < transforming->changes.count; i++) {
-    const struct lumos_given *given = &transforming->changes.items[i];
+  for (size_t i = 0; good && i < changes->count;) {
+    const struct lumos_given *given = &changes->items[i];
     const struct transform *transform = transform_of(given);
-    good = !is_of_recording(transform) || transform->apply(job, given->argument, error);
+    if (transform->apply == NULL) {
+      good = rebuild(job, changes, &i, error);
+    } else if (transform->apply == lumos_transform_sizes) {
+      good = resize(job, changes, &i, error);
+    } else {
+      good = transform->apply(job, given->argument, error);
+      i++;
+    }
   }
   return good;
 }
 
 bool tool_transforming_apply(struct lumos_job *job, const struct tool_transforming *transforming,
                              struct lumos_error *error) {
-  bool good = tool_transforming_asked(transforming) || lumos_transform_begin(job, error);
-  good = good && apply_to_recording(job, transforming, error);
-  for (size_t i = 0; good && i < transforming->changes.count;) {
-    const struct lumos_given *given = &transforming->changes.items[i];
-    const struct transform *transform = transform_of(given);
-    if (transform->apply == NULL) {
-      good = rebuild(job, &transforming->changes, &i, error);
-    } else if (transform->apply == lumos_transform_sizes) {
-      good = resize(job, &transforming->changes, &i, error);
+  const struct lumos_option_list *asked = &transforming->changes;
+  struct lumos_option_list changes = {.items = lumos_allocate((asked->count + 1) * sizeof *changes.items)};
+  bool of_recording = false;
+  for (size_t i = 0; i < asked->count; i++) {
+    if (is_of_recording(transform_of(&asked->items[i]))) {
+      of_recording = true;
     } else {
-      good = is_of_recording(transform) || transform->apply(job, given->argument, error);
-      i++;
+      changes.items[changes.count++] = asked->items[i];
     }
   }
+  bool good = asked->count > 0 || lumos_transform_begin(job, error);
+  good = good && (!of_recording || lumos_transform_unprofiled(job, NULL, error)) && apply_all(job, &changes, error);
+  free(changes.items);
   return good;
 }

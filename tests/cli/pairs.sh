@@ -85,6 +85,11 @@ for case in "${cases[@]}"; do
     '.step_time | [(.simulated / $true - 1) * 100, ($now / $true - 1) * 100, (.low <= $true and $true <= .high), .simulated / 1e6, .low / 1e6, .high / 1e6, $true / 1e6, $name] | @tsv' predicted.json >>rows
 done
 
+# Where --unprofiled stands makes no difference, nor how often.
+lumos-transform --unprofiled --micro-batch 4 --seq 2048 "$pairs/h100/layers=4" 2>message | grep -v '^{"type":"lumos"' >first
+lumos-transform --micro-batch 4 --unprofiled --seq 2048 --unprofiled "$pairs/h100/layers=4" 2>message | grep -v '^{"type":"lumos"' >between
+check 'between sizes --unprofiled does what it does before them' cmp -s first between
+
 # Adding up gradients, which one recorded micro-batch does not show, is put in: as many kernels as were recorded of two.
 kernels() { only task | awk "$field"' field("kind") == "elementwise" && field("step") == 14 { n++ } END { print n + 0 }'; }
 two=$(lumos-graph "$pairs/h100/micro-batches=2" 2>message | kernels)

@@ -117,12 +117,28 @@ sed '2s/"memory":[0-9]*/"memory":99000000000/' real >large
 lumos-sim --join-sweep large -o joined 2>message
 check 'what does not fit is last' [ "$(jq -c 'select(.place == 2) | [.micro_batch, .fits, .could_be_best]' joined)" = "[$best,false,false]" ]
 
+sed 's/"memory":[0-9]*/"memory":99000000000/' real >large
+lumos-sim --join-sweep large -o page.html 2>message
+check 'a page on which nothing fits says so' grep -q '<h1>None of 2 configurations fits' page.html
+lumos-sim --join-sweep large -o joined 2>message
+check 'and none of them could be best' [ "$(jq -s 'map(select(.could_be_best)) | length' joined)" -eq 0 ]
+
+# Without shapes micro-batches are counted instead of sequences; how many sequences there are cannot be asked for.
+sed -E 's/"shapes":"[^"]*",?//; s/,"micro_batch":[0-9]+,"micro_batches"/,"micro_batches"/' small.graph >unshaped.graph
+check 'micro-batches are shared out' [ "$(lumos-sim --sweep dp=1,2 --edited unshaped.graph 2>message | jq -s -c 'map(select(.place != null)) | sort_by(.dp) | map([.dp, .micro_batches])')" = '[[1,4],[2,2]]' ]
+lumos-sim --sweep global-batch=4 --edited unshaped.graph >out 2>message && fail 'sequences are counted that nobody knows'
+says 'give micro-batches, not global-batch'
+check 'one stage has no schedule' [ "$(lumos-sim --sweep schedule=1f1b,zb-h1 small.graph 2>message | jq -s 'map(select(.place != null)) | length')" -eq 1 ]
+check '1f1b is there once, whatever the chunks' [ "$(lumos-sim --sweep 'pp=2 schedule=1f1b,interleaved vp=2,4 micro-batches=4' small.graph 2>message | jq -s 'map(select(.schedule == "1f1b" and .vp == 1)) | length')" -eq 1 ]
+for part in 1 2; do lumos-sim --sweep dp=8,16 --part $part/2 small.graph -o part$part 2>message || fail "part $part of nothing: $(cat message)"; done
+refused 'none of 2 configurations can be predicted' part1 part2
+
 # The global batch stays: 4 micro-batches of one replica are 2 of each of two.
 check 'replicas share the batch' [ "$(lumos-sim --sweep dp=2 small.graph 2>message | jq -c 'select(.place == 1) | [.micro_batches, .gpus]')" = '[2,2]' ]
 check 'GPUs are shared out' [ "$(lumos-sim --sweep auto --gpus 2 small.graph 2>message | jq -s 'map(select(.gpus != null)) | map(.gpus) | unique | .[]')" = 2 ]
 lumos-sim --sweep 'dp=8' small.graph 2>message && fail 'a batch of 4 is divided among 8'
 says 'cannot be divided among micro-batches of 8'
-for bad in 'pp' 'pp=' 'pp=1,,2' 'pp=1,1' 'pp=1 pp=2' 'stages=2' 'pp=x' 'pp=0' 'pp=-1' 'pp=99999999999999999999' 'schedule=none'; do
+for bad in 'pp' 'pp=' 'pp=1,,2' 'pp=1,1' 'pp=1 pp=2' 'stages=2' 'pp=x' 'pp=0' 'pp=-1' 'pp=99999999999999999999' 'schedule=none' 'pp=1,01' 'pp=1 schedule=none' 'tp=16777216 pp=16777216'; do
   lumos-sim --sweep "$bad" small.graph >out 2>message && fail "--sweep '$bad' is taken"
   [ $? -ne 139 ] && [ ! -s out ] || fail "--sweep '$bad' writes something, or crashes"
   grep -q '^lumos-sim: ' message || fail "--sweep '$bad' says nothing: $(cat message)"
