@@ -133,7 +133,7 @@ void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hard
       bool most = fullest == LUMOS_NONE || work.footprints[r].peak > work.footprints[fullest].peak;
       fullest = exceeds && most ? r : fullest;
     }
-    states[work.footprints[r].state]++;
+    states[work.footprints[r].state] += lumos_rank_weight(&job->ranks.items[r]);
   }
   for (int state = 0; state <= LUMOS_MEMORY_COMPILED; state++) {
     note_unknown(job, (enum lumos_memory_state)state, states[state]);
