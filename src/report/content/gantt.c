@@ -67,7 +67,9 @@ static void gather_lane(struct canvas *canvas, uint32_t number, enum report_time
     int64_t start = 0;
     int64_t duration = 0;
     if (report_task_time(&clock, timeline, task, &start, &duration) && start < canvas->until) {
-      duration = duration < canvas->until - start ? duration : canvas->until - start;
+      int64_t room = 0; /* a hostile start may lie that far before an end that is nowhere */
+      room = __builtin_sub_overflow(canvas->until, start, &room) ? INT64_MAX : room;
+      duration = duration < room ? duration : room;
       report_raster_add(&canvas->raster, kind, start, duration);
       if (start + duration > canvas->timelines->from) { /* what came before the picture is not told of, either */
         totals[kind].time = report_sum(totals[kind].time, duration);
