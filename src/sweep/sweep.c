@@ -1,8 +1,8 @@
 /* Read the grid, predict every configuration in a process of its own, and write them in the order of what they are worth. */
 #include <lumos/sweep.h>
 
-#include "sweep/farm.h"
 #include "sweep/page.h"
+#include "sweep/pool.h"
 #include "sweep/predict.h"
 #include "sweep/rows.h"
 #include <lumos/watch.h>
@@ -16,7 +16,7 @@ struct sweeping {
   struct sweep_configurations all;
   struct sweep_plan *plans;
   struct sweep_figures *figures;
-  LUMOS_VECTOR(uint32_t) asked; /* configurations that are predicted: what the farm's pieces are */
+  LUMOS_VECTOR(uint32_t) asked; /* configurations that are predicted: what the pool's pieces are */
 };
 
 /* ---- Predicting ---- */
@@ -70,14 +70,14 @@ static void plan_all(struct sweeping *sweeping) {
 
 static bool predict_all(struct sweeping *sweeping, struct lumos_error *error) {
   struct sweep_figures *answers = lumos_allocate_zeroed(sweeping->asked.count + 1, sizeof *answers);
-  const struct sweep_farm farm = {.count = sweeping->asked.count,
+  const struct sweep_pool pool = {.count = sweeping->asked.count,
                                   .processes = sweeping->sweep->processes,
                                   .size = sizeof *answers,
                                   .piece = predict,
                                   .lost = lose,
                                   .step = tell,
                                   .context = sweeping};
-  bool done = sweep_farm_run(&farm, answers, error);
+  bool done = sweep_pool_run(&pool, answers, error);
   for (size_t i = 0; done && i < sweeping->asked.count; i++) {
     sweeping->figures[sweeping->asked.items[i]] = answers[i];
   }

@@ -1,6 +1,6 @@
 /* Pieces of work in processes of their own, so many at a time, each of which hands back an answer of a given size. */
-#ifndef LUMOS_SWEEP_FARM_H
-#define LUMOS_SWEEP_FARM_H
+#ifndef LUMOS_SWEEP_POOL_H
+#define LUMOS_SWEEP_POOL_H
 
 #include <lumos/error.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 /* Fills the answer, in a process that sees the caller's memory as it was, and whose changes nobody sees. */
 typedef void sweep_piece(void *context, size_t index, void *answer);
 
-struct sweep_farm {
+struct sweep_pool {
   size_t count, processes, size; /* pieces; at a time (0: as many as cores); bytes of an answer */
   sweep_piece *piece;
   /* A piece that ended without its answer: by which signal, or 0. In the caller's process. */
@@ -19,6 +19,6 @@ struct sweep_farm {
 };
 
 /* answers[0..count) of `size` bytes each. False: no process could be started. No other thread of the caller may run. */
-bool sweep_farm_run(const struct sweep_farm *farm, void *answers, struct lumos_error *error) LUMOS_MUST_CHECK;
+bool sweep_pool_run(const struct sweep_pool *pool, void *answers, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "sweep/farm.h"
+#include "sweep/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ struct worker {
 };
 
 struct run {
-  const struct sweep_farm *farm;
+  const struct sweep_pool *pool;
   char *answers;
   struct worker *workers;
   struct pollfd *polls;
@@ -39,14 +39,14 @@ static bool write_all(int descriptor, const char *bytes, size_t size) {
 }
 
 /* It ends with the caller, and without what the caller would do at its own end. */
-static _Noreturn void work(const struct sweep_farm *farm, size_t index, pid_t parent, int descriptor) {
+static _Noreturn void work(const struct sweep_pool *pool, size_t index, pid_t parent, int descriptor) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) {
     _exit(1);
   }
-  char *answer = lumos_allocate_zeroed(1, farm->size);
-  farm->piece(farm->context, index, answer);
-  _exit(write_all(descriptor, answer, farm->size) ? 0 : 1);
+  char *answer = lumos_allocate_zeroed(1, pool->size);
+  pool->piece(pool->context, index, answer);
+  _exit(write_all(descriptor, answer, pool->size) ? 0 : 1);
 }
 
 static bool start(struct run *run, struct worker *worker) {
@@ -57,7 +57,7 @@ static bool start(struct run *run, struct worker *worker) {
   pid_t parent = getpid(), child = fork();
   if (child == 0) {
     (void)close(ends[0]);
-    work(run->farm, run->next, parent, ends[1]);
+    work(run->pool, run->next, parent, ends[1]);
   }
   (void)close(ends[1]);
   if (child < 0) {
@@ -69,24 +69,24 @@ static bool start(struct run *run, struct worker *worker) {
 }
 
 static void end(struct run *run, struct worker *worker) {
-  const struct sweep_farm *farm = run->farm;
+  const struct sweep_pool *pool = run->pool;
   int status = 0;
   (void)close(worker->answer);
   while (waitpid(worker->child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (worker->got < farm->size) {
-    farm->lost(farm->context, worker->index, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-               run->answers + worker->index * farm->size);
+  if (worker->got < pool->size) {
+    pool->lost(pool->context, worker->index, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+               run->answers + worker->index * pool->size);
   }
   worker->child = 0;
   run->done++;
-  if (farm->step != NULL) {
-    farm->step(farm->context, run->done);
+  if (pool->step != NULL) {
+    pool->step(pool->context, run->done);
   }
 }
 
 static void take(struct run *run, struct worker *worker) {
-  size_t size = run->farm->size;
+  size_t size = run->pool->size;
   char *room = run->answers + worker->index * size + worker->got;
   ssize_t got = read(worker->answer, room, size - worker->got);
   worker->got += got > 0 ? (size_t)got : 0;
@@ -100,7 +100,7 @@ static bool go_on(struct run *run) {
   nfds_t busy = 0;
   for (size_t i = 0; i < run->count; i++) {
     struct worker *worker = &run->workers[i];
-    if (worker->child == 0 && run->next < run->farm->count) {
+    if (worker->child == 0 && run->next < run->pool->count) {
       (void)start(run, worker);
     }
     run->polls[i] = (struct pollfd){.fd = worker->child == 0 ? -1 : worker->answer, .events = POLLIN};
@@ -118,14 +118,14 @@ static bool go_on(struct run *run) {
   return true;
 }
 
-bool sweep_farm_run(const struct sweep_farm *farm, void *answers, struct lumos_error *error) {
+bool sweep_pool_run(const struct sweep_pool *pool, void *answers, struct lumos_error *error) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t processes = farm->processes > 0 ? farm->processes : cores > 0 ? (size_t)cores : 1;
-  struct run run = {.farm = farm, .answers = answers, .count = processes < farm->count ? processes : farm->count};
+  size_t processes = pool->processes > 0 ? pool->processes : cores > 0 ? (size_t)cores : 1;
+  struct run run = {.pool = pool, .answers = answers, .count = processes < pool->count ? processes : pool->count};
   run.workers = lumos_allocate_zeroed(run.count + 1, sizeof *run.workers);
   run.polls = lumos_allocate_zeroed(run.count + 1, sizeof *run.polls);
   bool going = true;
-  while (going && run.done < farm->count) {
+  while (going && run.done < pool->count) {
     going = go_on(&run);
   }
   free(run.workers);
