@@ -10,6 +10,8 @@
 #include "report/content/gantt.h"
 #include "report/content/waterfall.h"
 #include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/reason.h"
+#include "report/diagnosis/remedy.h"
 #include "report/forms/page_parts.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"

@@ -16,7 +16,7 @@ brief() {
   [ "$(wc -c <brief.md)" -le 4096 ] || fail "$name: $(wc -c <brief.md) bytes"
   ! grep -qE '\{\{|\|\|' brief.md || fail "$name: $(grep -nE '\{\{|\|\|' brief.md | head -2)"
   plain brief.md >flat
-  grep -qF -- "Confidence: **$(jq -r .diagnosis.confidence.grade "$document")**" flat || fail "$name: no confidence"
+  grep -qF -- "Confidence in the simulation: **$(jq -r .diagnosis.confidence.grade "$document")**" flat || fail "$name: no confidence"
   jobs=$((jobs + 1))
 }
 

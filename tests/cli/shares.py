@@ -18,7 +18,7 @@ PARTS = {'compute': 'exposed_compute', 'overlapped': 'overlapped', 'transfer': '
          'idle': 'idle'}
 IDLE = {'CPU-bound': 'idle_host', 'CPU blocked in synchronization': 'idle_sync', 'launch latency': 'idle_launch',
         'waiting for other work': 'idle_dependency', 'unexplained': 'idle_unexplained'}
-LOSSES = {'Idle GPUs take': 'idle', 'Exposed communication takes': 'exposed_communication', 'Exposed copies take': 'exposed_copy',
+LOSSES = {'Idle time takes': 'idle', 'Exposed communication takes': 'exposed_communication', 'Exposed copies take': 'exposed_copy',
           'Waiting for other ranks takes': 'communication_wait', 'The pipeline bubble takes': 'pipeline_bubble',
           'What lies outside the recording takes': 'not_recorded'}
 
@@ -295,16 +295,16 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?, kernels that wait included.*?(?:Weighted by occupancy it is at least (?P<weighted>%s))?$'
      % (SHARE, SHARE, SHARE), busy),
     (r'^Step \d+ takes %s in the simulation: (?P<parts>.*?)(?:\. %s of it is on .*)?$' % (TIME, SHARE), chain),
-    (r'^(?:Confidence: \w+\. )?The model (?:misses the measured step by (?P<replay>%s) on average|reproduces the measured step exactly)'
+    (r'^(?:Confidence in the simulation: \w+\. )?The simulation (?:misses the measured step by (?P<replay>%s) on average|reproduces the measured step exactly)'
      r'(?:, and one step predicted from another by (?P<cross>%s) on average)?' % (SHARE, SHARE), sure),
-    (r'The model misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
+    (r'The simulation misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
     (r'predicts one step from another with an error of (?P<said>%s)' % SHARE, trust('transplant_error')),
     (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
     (r'No GPU work was recorded on (?P<said>%s) of the ranks' % SHARE,
      lambda text, match: compare(text, match['said'], sum(not rank['device_tasks'] for rank in table('ranks')) / len(table('ranks')))),
     (r'work outside the recording for (?P<said>%s) of the step' % SHARE, trust('boundary')),
     (r'Unexplained delays of kernels add up to (?P<said>%s) of the step' % SHARE, trust('unexplained_lag')),
-    (r'^(?:Confidence: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
+    (r'^(?:Confidence in the simulation: \w+\. )?Communication (?:with ranks that were not recorded|that could not be matched between ranks) takes (?P<said>%s) of the step' % SHARE, step_share('communication_unsplit')),
     (r'could not be joined with other ranks\u2019 takes (?P<said>%s) of the step' % SHARE, trust('kept_wait')),
     (r'Similar steps differ by (?P<said>%s)' % SHARE, trust('step_spread')),
     (r'no op was recorded in (?P<said>%s) of that time' % SHARE, blamed),
@@ -345,7 +345,11 @@ def finding(text):
         compare(text, said, row_named('pathranks', 'rank', 'rank ' + rank)['time'] / whole('pathranks'))
         rest = rest.replace('(%s of the critical path' % said, '', 1)
     for time, said in re.findall(r'(%s) \((%s) of the unprofiled step\)' % (TIME, SHARE), rest):
-        known(text, said, time, document['trust']['unprofiled_step_time'])
+        without = document['trust']['unprofiled_step_time']
+        if re.search('(?:would take|would cut (?:a|the) step to) ' + re.escape(time), text):
+            compare(text, said, (without - nanoseconds(time)) / without, time_error(time) / without)
+        else:
+            known(text, said, time, without)
         rest = rest.replace('(%s of the unprofiled step' % said, '', 1)
     for said in re.findall(r'\((%s) of the critical path\)' % SHARE, rest):
         times = [metric['value'] for metric in document['metrics'] if metric['name'] == 'straggler_free_path']
@@ -356,8 +360,8 @@ def finding(text):
         rows = [row for row in table('rates') if kinds.get(row['name']) == what.lower() and row['flops_share'] is not None]
         compare(text, said, sum(row['time'] * row['flops_share'] for row in rows) / sum(row['time'] for row in rows))
         rest = rest.replace(said, '', 1)
-    for said in re.findall(r'would help more \((?:at least )?(%s)\)' % SHARE, rest): # by the rules of comparisons
-        rest = rest.replace('(%s)' % said, '', 1).replace('(at least %s)' % said, '', 1)
+    for said in re.findall(r'alone would save (?:up to )?(%s)' % SHARE, rest): # by the rules of comparisons
+        rest = rest.replace(said, '', 1)
     for said in re.findall('(%s) of the step lies outside' % SHARE, rest):
         compare(text, said, of_job('not_recorded', spoken))
         rest = rest.replace(said, '', 1)
@@ -370,17 +374,9 @@ def finding(text):
         fault(text, re.findall(SHARE, rest), 'nothing that this test knows')
 
 
-def beside_profiler(match):
-    """A gain over a step without the profiler."""
-    without = document['trust']['unprofiled_step_time']
-    compare(match.group(), match['least'], (without - nanoseconds(match['time'])) / without, time_error(match['time']) / without)
-    return match['time'] + match['all'] + ')'
-
-
 def sentence(text):
     if not re.search(SHARE, text):
         return
-    text = re.sub(r'(?P<time>%s)(?P<all> \(\u2212%s); at least (?P<least>%s) without the profiler\)' % (TIME, SHARE, SHARE), beside_profiler, text)
     for pattern, rule in RULES:
         match = pattern.search(text)
         if match:
@@ -448,7 +444,9 @@ for term, label, figure, evidence in re.findall(
     elif term == 'opportunity_half':
         sentence(evidence)
         best = float(re.sub('[^0-9.]', '', figure)) / 100
-        found = re.search(': a step of (at least )?(%s)' % TIME, evidence)
+        remedy = document['diagnosis']['sentences'][-1]
+        found = (re.search(': a step of (at least )?(%s)' % TIME, evidence) # or the sentence above has the step
+                 or re.search('(?:would take|would cut (?:a|the) step to) (at least )?(%s)' % TIME, remedy))
         base = step if found and found[1] else without if slowed else step_of['simulated']
         if found:
             known_gain = (base - nanoseconds(found[2])) / base

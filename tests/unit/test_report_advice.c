@@ -229,6 +229,15 @@ static void what_launches_less(void **state) {
   expect_of(&practice, "host",
             "Launch less from the CPU: capture the step in CUDA graphs (torch.compile, mode=\"reduce-overhead\").");
   expect_change(&practice, "fused_kernels", "torch.compile is used already.");
+  static const char breaks[] =
+      "Look for graph breaks: torch.compile is used already, but fuses less than half of this time.";
+  practice.time[LUMOS_ELEMENTWISE] = practice.time[LUMOS_REDUCTION] =
+      100; /* which nobody is advised to begin with then */
+  expect_of(&practice, "elementwise", breaks);
+  expect_of(&practice, "reduction", breaks);
+  practice.conversions = 60;
+  expect_of(&practice, "elementwise",
+            "Convert and copy less, which most of it is: keep weights in the format that GEMMs read.");
   practice.replayed = 80;
   practice.single[LUMOS_BACKWARD] = 20;
   expect_of(&practice, "launch", "Capture the rest of the backward pass in CUDA graphs.");

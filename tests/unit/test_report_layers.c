@@ -111,7 +111,7 @@ static void layers_by_hand(void **state) {
   report_put_layers_finding(&layers, &text);
   lumos_text_char(&text, '\0');
   assert_string_equal(text.bytes,
-                      "3\xC2\xA0layers take 30\xC2\xA0ns of GPU time in a step (median), the longest of them "
+                      "Each of 3\xC2\xA0layers takes 30\xC2\xA0ns of GPU time in a step (median), the longest of them "
                       "50\xC2\xA0ns (layer 7, 66.7\xC2\xA0% more)");
   text.length = 0;
   report_put_layers_reading(&layers, &text);

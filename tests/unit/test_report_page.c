@@ -194,7 +194,7 @@ static void verdict_of_ranks_that_begin_apart(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   assert_non_null(strstr(verdict_of(job, &text), "The step takes 16.0 ms: the GPUs are idle for 10.0 ms (62.5 %)."));
   struct lumos_text page = render(job);
-  assert_has(&page, "Idle GPUs take 62.5");
+  assert_has(&page, "Idle time takes 62.5");
   assert_has(&page, "swatch compute\"><a href=\"#term-exposed_compute\">compute</a> <b>37.5"); /* of the legend */
   assert_has(&page, "\"loss\":{\"name\":\"idle\",\"share\":0.625,\"time\":10000000}");
   lumos_text_free(&page);

@@ -173,21 +173,24 @@ static void advise_attention(const struct report_practice *practice, struct lumo
 /* Elementwise work, norms and reductions: torch.compile fuses them. */
 static bool put_compiled(const struct report_practice *practice, enum lumos_task_kind kind, struct lumos_text *out) {
   bool all = compiles(practice, kind, ALMOST_ALL), most = compiles(practice, kind, MOST);
+  bool of_others = !most && compiles_any(practice);
   if (most) {
     put(out, all ? "Move fewer bytes, such as in narrower formats: torch.compile already fuses these kernels."
                  : "Look for graph breaks: torch.compile already fuses most of this time.");
+  } else if (of_others) {
+    put(out, "Look for graph breaks: torch.compile is used already, but fuses less than half of this time.");
   }
-  return most;
+  return most || of_others;
 }
 
 static void advise_elementwise(const struct report_practice *practice, struct lumos_text *out) {
-  if (put_compiled(practice, LUMOS_ELEMENTWISE, out)) {
-    return;
+  bool converts = report_practice_most(practice->conversions, practice->time[LUMOS_ELEMENTWISE], MOST);
+  if (converts && !compiles(practice, LUMOS_ELEMENTWISE, MOST)) {
+    put(out, "Convert and copy less, which most of it is: keep weights in the format that GEMMs read");
+    put(out, compiles_any(practice) ? "." : ", or compile with torch.compile.");
+  } else if (!put_compiled(practice, LUMOS_ELEMENTWISE, out)) {
+    put(out, "Fuse elementwise kernels with torch.compile.");
   }
-  put(out, report_practice_most(practice->conversions, practice->time[LUMOS_ELEMENTWISE], MOST)
-               ? "Convert and copy less, which most of it is: keep weights in the format that GEMMs read, or compile "
-                 "with torch.compile."
-               : "Fuse elementwise kernels with torch.compile.");
 }
 
 static void advise_norm(const struct report_practice *practice, struct lumos_text *out) {
@@ -197,12 +200,12 @@ static void advise_norm(const struct report_practice *practice, struct lumos_tex
 }
 
 static void advise_reduction(const struct report_practice *practice, struct lumos_text *out) {
-  if (put_compiled(practice, LUMOS_REDUCTION, out)) {
-    return;
+  bool of_loss = report_practice_most(practice->of_loss, practice->time[LUMOS_REDUCTION], MOST);
+  if (of_loss && !compiles(practice, LUMOS_REDUCTION, MOST)) {
+    put(out, "Fuse the loss with the output head (a chunked cross entropy): most of it is the softmax of the loss.");
+  } else if (!put_compiled(practice, LUMOS_REDUCTION, out)) {
+    put(out, "Fuse reductions with the work before them (torch.compile).");
   }
-  put(out, report_practice_most(practice->of_loss, practice->time[LUMOS_REDUCTION], MOST)
-               ? "Fuse the loss with the output head (a chunked cross entropy): most of it is the softmax of the loss."
-               : "Fuse reductions with the work before them (torch.compile).");
 }
 
 static void advise_optimizer(const struct report_practice *practice, struct lumos_text *out) {

@@ -101,7 +101,8 @@ void report_put_path_reading(const struct report_path *path, struct lumos_text *
   lumos_text_put(out, "The bar is the simulated step, ");
   report_put_time(out, path->whole);
   lumos_text_put(out, ", the mean over the job\xE2\x80\x99s steps. Its parts are what runs on the critical path, and "
-                      "(hatched) what passes there between tasks. Shares are of the path and add up to it");
+                      "(hatched) what passes there between tasks. Shares are of the path and add up to it; those of "
+                      "ranks\xE2\x80\x99 time differ");
   if (path->pooled > 0) {
     lumos_text_put(out, ". Kinds with less than 0.5\xC2\xA0% are one part");
   }

@@ -240,8 +240,11 @@ void report_put_layers_finding(const struct report_layers *layers, struct lumos_
     return;
   }
   const struct report_layer *longest = report_longest_layer(layers);
-  report_put_counted(out, (int64_t)layers->layers, "layer");
-  lumos_text_put(out, layers->layers == 1 ? " takes " : " take ");
+  lumos_text_put(out, layers->layers == 1 ? "The one layer takes " : "Each of ");
+  if (layers->layers > 1) {
+    report_put_counted(out, (int64_t)layers->layers, "layer");
+    lumos_text_put(out, " takes ");
+  }
   report_put_time(out, layers->median);
   lumos_text_put(out, " of GPU time in a step");
   if (layers->layers > 1) {

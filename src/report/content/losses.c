@@ -11,7 +11,7 @@ struct loss {
 };
 
 static const struct loss losses[] = {
-    {FIGURE_IDLE, "Idle GPUs take"},
+    {FIGURE_IDLE, "Idle time takes"},
     {FIGURE_EXPOSED_COMMUNICATION, "Exposed communication takes"},
     {FIGURE_EXPOSED_COPY, "Exposed copies take"},
     {FIGURE_NOT_RECORDED, "What lies outside the recording takes"},

@@ -321,7 +321,7 @@ void report_put_opportunities_reading(const struct report_opportunities *opportu
                       "other bottlenecks and do not add up. ");
   if (opportunities->list.count > 0) {
     lumos_text_put(out, report_opportunities_have_ranges(opportunities)
-                            ? "Lines across bars: 90\xC2\xA0% ranges. "
+                            ? "Lines under bars: 90\xC2\xA0% ranges; an arrow at the left end: it may gain nothing. "
                             : "The error of these predictions is unknown. ");
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;

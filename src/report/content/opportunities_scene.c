@@ -60,7 +60,9 @@ static int32_t draw_range(struct canvas *canvas, const struct report_opportunity
   }
   int32_t low = LABELS + along(canvas, gain.low), high = LABELS + along(canvas, gain.high), middle = y + BAR + TICK / 2;
   report_scene_line(canvas->scene, PAINT_TEXT, low, middle, high - low, 0, STROKE_SOLID);
-  report_scene_line(canvas->scene, PAINT_TEXT, low, middle - TICK / 2, 0, TICK, STROKE_SOLID);
+  if (gain.low >= 0) { /* a range that goes on below no gain has no end there */
+    report_scene_line(canvas->scene, PAINT_TEXT, low, middle - TICK / 2, 0, TICK, STROKE_SOLID);
+  }
   report_scene_line(canvas->scene, PAINT_TEXT, high, middle - TICK / 2, 0, TICK, STROKE_SOLID);
   return high;
 }

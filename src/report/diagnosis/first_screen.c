@@ -3,6 +3,9 @@
 
 #include "report/content/advice.h"
 #include "report/diagnosis/details.h"
+#include "report/diagnosis/gains.h"
+#include "report/diagnosis/reason.h"
+#include "report/diagnosis/remedy.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -192,27 +195,45 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   (void)set_tile(scope, "MFU", "mfu", &figure, &evidence);
 }
 
+/* What the gain is by; the lines above have the step if they tell of the same gain, and what to do. */
+static void put_gain_evidence(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                              struct lumos_text *out) {
+  struct diagnosis_gain headline = diagnosis_headline_gain(story);
+  bool is_told = diagnosis_same_gain(gain, &headline);
+  if (is_told) {
+    diagnosis_put_changing(story, gain, out);
+  } else {
+    diagnosis_put_step_of(story, gain, out);
+  }
+  if (!report_range_known(gain->range)) {
+    lumos_text_put(out, gain->at_most ? "; not simulated" : "; its error is unknown");
+  } else if (is_told) {
+    lumos_text_put(out, "; 90\xC2\xA0% range of the step ");
+    report_put_time_range(out, gain->range.low, gain->range.high);
+  }
+  if (report_range_known(gain->range) && gain->range.high >= diagnosis_gain_base(story)) {
+    lumos_text_put(out, ", so it may gain nothing");
+  }
+  int64_t spread = story->facts->step_spread;
+  if (spread != LUMOS_ABSENT && llabs(spread) > gain->share) {
+    lumos_text_put(out, "; similar steps differ by more");
+  }
+  if (!is_told && gain->opportunity != NULL) {
+    lumos_text_put(out, ". ");
+    (gain->is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
+                                                                                      gain->opportunity, out);
+  }
+}
+
 /* No tile where nobody looked for any. Under poor confidence nothing is predicted. */
 static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
   struct diagnosis_gain gain = diagnosis_best_gain(story);
   if (gain.share != LUMOS_ABSENT) {
-    int64_t least = diagnosis_unslowed_gain(story, &gain);
-    lumos_text_put(&figure, gain.at_most ? "up to " : least != LUMOS_ABSENT ? "at least " : "");
-    report_put_share(&figure, least != LUMOS_ABSENT ? least : gain.share);
-    struct diagnosis_gain headline = diagnosis_headline_gain(story);
-    bool is_told = diagnosis_same_gain(&gain, &headline); /* by the lines above, with what to do */
-    diagnosis_put_step_of(story, &gain, &evidence);
-    int64_t spread = story->facts->step_spread;
-    if (spread != LUMOS_ABSENT && llabs(spread) > gain.share) {
-      lumos_text_put(&evidence, "; similar steps differ by more");
-    }
-    if (!is_told && gain.opportunity != NULL) {
-      lumos_text_put(&evidence, ". ");
-      (gain.is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
-                                                                                       gain.opportunity, &evidence);
-    }
+    lumos_text_put(&figure, gain.at_most ? "up to " : "");
+    report_put_share(&figure, diagnosis_told_share(story, &gain));
+    put_gain_evidence(story, &gain, &evidence);
   } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
     return;
   } else if (diagnosis_predicts(story->diagnosis) && diagnosis_is_slowed(story)) {

@@ -2,6 +2,8 @@
 #include "report/diagnosis/json.h"
 
 #include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/reason.h"
+#include "report/diagnosis/remedy.h"
 #include "report/text/script.h"
 
 typedef void putting(const struct diagnosis_story *story, struct lumos_text *out);

@@ -3,6 +3,7 @@
 #include "report/content/breakdown.h"
 #include "report/content/notes.h"
 #include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/gains.h"
 #include "report/draw/palette.h"
 #include "report/forms/pictures.h"
 #include "report/text/names.h"
@@ -80,6 +81,9 @@ static size_t fill_rows(const struct report_content *content, const struct repor
     report_put_time(&text, one->half);
     report_set_take(row, "time", &text);
     diagnosis_put_row_gain(&story, one->half, &text);
+    lumos_text_put(&text, diagnosis_is_slowed(&story) && diagnosis_row_gain(&story, one->half) > 0
+                              ? " of the unprofiled step"
+                              : "");
     report_set_take(row, "gain", &text);
     (changes ? report_put_improvement_action : report_put_opportunity_action)(opportunities, one, &text);
     report_set_take(row, "action", &text);

@@ -16,6 +16,9 @@
 #include "report/content/pipeline.h"
 #include "report/content/waits.h"
 #include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/gains.h"
+#include "report/diagnosis/reason.h"
+#include "report/diagnosis/remedy.h"
 #include "report/draw/svg.h"
 #include "report/forms/page_parts.h"
 #include "report/forms/summary.h"
@@ -211,6 +214,7 @@ static void set_gain_range(const struct gains *gains, struct report_range of, st
     struct report_scope *range = report_section_item(scope, "range");
     set_length(range, "low", gain_of(gains, of.high), gains->most);
     set_length(range, "high", gain_of(gains, of.low), gains->most);
+    report_set_text(range, "reach", gain_of(gains, of.high) < 0 ? " beyond" : "");
   }
 }
 
@@ -252,14 +256,28 @@ static void fill_action(const struct gains *gains, const struct report_opportuni
   fill_gain(gains, &gain, scope);
 }
 
-/* What each change gains, all of them but the cure. */
-static void fill_changes(const struct gains *gains, const struct report_opportunity *cure,
-                         struct report_scope *section) {
+/* The diagnosis's own cure. */
+static void fill_cure(const struct gains *gains, const struct diagnosis_gain *gain, struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  diagnosis_put_action(gains->story, &text);
+  report_set_take(scope, "action", &text);
+  report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
+  fill_gain(gains, gain, scope);
+}
+
+/* What each change gains. The cure comes first, unless something else is what to do first. */
+static void fill_changes(const struct gains *gains, const struct diagnosis_gain *cure, struct report_scope *section) {
   const struct report_opportunities *opportunities = gains->story->opportunities;
+  struct diagnosis_gain headline = diagnosis_headline_gain(gains->story);
+  bool first = diagnosis_same_gain(&headline, cure), told = cure->share == LUMOS_ABSENT;
   for (size_t i = 0; i < opportunities->changes.count; i++) {
     const struct report_opportunity *change = &opportunities->changes.items[i];
-    if (change == cure) {
-      continue; /* which stands above */
+    if (!told && (first || change->half > cure->time)) {
+      fill_cure(gains, cure, report_section_item(section, "actions"));
+      told = true;
+    }
+    if (change == cure->opportunity) {
+      continue;
     }
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     struct diagnosis_gain gain = gain_of_row(change, true);
@@ -268,6 +286,9 @@ static void fill_changes(const struct gains *gains, const struct report_opportun
     report_set_take(scope, "action", &text);
     report_set_text(scope, "paint", report_paint_row(report_paint_of_improvement(opportunities, change))->css);
     fill_gain(gains, &gain, scope);
+  }
+  if (!told) {
+    fill_cure(gains, cure, report_section_item(section, "actions"));
   }
 }
 
@@ -282,15 +303,6 @@ static void add_longest_of(struct gains *gains, const struct report_opportunity_
   for (size_t i = 0; i < list->count && i < rows; i++) {
     add_longest(gains, list->items[i].half, list->items[i].range);
   }
-}
-
-/* The diagnosis's own cure comes first, whatever its gain. */
-static void fill_cure(const struct gains *gains, const struct diagnosis_gain *gain, struct report_scope *scope) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  diagnosis_put_action(gains->story, &text);
-  report_set_take(scope, "action", &text);
-  report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
-  fill_gain(gains, gain, scope);
 }
 
 static void put_help_finding(const struct page *page, struct lumos_text *out) {
@@ -341,10 +353,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   add_longest(&gains, cure.at_most ? LUMOS_ABSENT : cure.time, cure.range);
   add_longest_of(&gains, &opportunities->list, MOST_ACTIONS);
   add_longest_of(&gains, &opportunities->changes, opportunities->changes.count);
-  if (cure.share != LUMOS_ABSENT) {
-    fill_cure(&gains, &cure, report_section_item(section, "actions"));
-  }
-  fill_changes(&gains, cure.opportunity, section);
+  fill_changes(&gains, &cure, section);
   struct report_scope *halves = NULL;
   for (size_t i = 0; best != NULL && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
     const struct report_opportunity *item = &opportunities->list.items[i];

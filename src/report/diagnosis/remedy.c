@@ -1,0 +1,283 @@
+/* The cure of the first finding, or what helps at least twice as much. */
+#include "report/diagnosis/remedy.h"
+
+#include "base/ascii.h"
+#include "report/content/advice.h"
+#include "report/diagnosis/gains.h"
+#include "report/text/names.h"
+#include "report/text/numbers.h"
+#include <string.h>
+
+enum { TEN = 10, HUNDRED_THOUSAND = 100000 };
+
+static bool is_doubtful(const struct diagnosis_story *story) { return story->diagnosis->confidence == LUMOS_POOR; }
+
+/* A name as recorded, in typographic quotes, cut where it is long. */
+static void put_name(const struct diagnosis_story *story, lumos_string_id name, struct lumos_text *out) {
+  enum { LONGEST = 60 };
+  lumos_text_put(out, "\xE2\x80\x9C");
+  report_put_cut(out, lumos_string(story->job->strings, name), lumos_string_length(story->job->strings, name), LONGEST);
+  lumos_text_put(out, "\xE2\x80\x9D");
+}
+
+static bool is_large_ratio(int64_t ratio) { return ratio != LUMOS_ABSENT && ratio >= 1000000 + HUNDRED_THOUSAND; }
+
+/* In the imperative; what is behind it is the cause's own. */
+static const char *const actions[LUMOS_CAUSES] = {
+    [LUMOS_CAUSE_SLOW_CPU] =
+        "Give that rank\xE2\x80\x99s process CPU cores of its own and look for other work on its host",
+    [LUMOS_CAUSE_SLOW_GPU] = "Check that GPU\xE2\x80\x99s clock, temperature and power limit, or the input it gets",
+    [LUMOS_CAUSE_UNRECORDED_RANK] = "Record more steps, and check whether another process uses that GPU",
+    [LUMOS_CAUSE_DATA_LOADER] = "Use more data loader workers or a larger prefetch factor",
+    [LUMOS_CAUSE_SLOW_LINK] = "Check that link or its network adapter, or place the group elsewhere",
+    [LUMOS_CAUSE_IMBALANCE] = "Move layers from that stage to the others",
+    [LUMOS_CAUSE_BUBBLE] = "Use more micro-batches",
+    [LUMOS_CAUSE_WAITING] = "Even out the work of ranks, or reduce how often they meet",
+    [LUMOS_CAUSE_IDLE] = "Look at the critical path for what the GPUs wait for",
+    [LUMOS_CAUSE_NOT_RECORDED] = "Record more steps, on all ranks, with CPU and CUDA activities",
+    [LUMOS_CAUSE_UNSPLIT] = "Record all ranks, so that waiting can be split from transfer",
+    [LUMOS_CAUSE_PROFILER] = "Record without stacks, shapes and memory where they are not needed",
+};
+
+/* "Look at what rank 2 does before "aten::foo": it spends 990 ms more there in a step than similar ranks." */
+static void put_where(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                      struct lumos_text *out) {
+  int32_t rank = story->job->ranks.items[finding->ranks[0]].rank;
+  if (finding->before_op) {
+    lumos_text_format(out, "Look at what rank %d does before ", rank);
+    put_name(story, finding->op, out);
+    lumos_text_put(out, ", where no op was recorded (with_stack=True would show more): ");
+  } else {
+    lumos_text_put(out, "Look at ");
+    put_name(story, finding->op, out);
+    lumos_text_format(out, " on rank %d: ", rank);
+  }
+  lumos_text_put(out, "it spends ");
+  report_put_time(out, finding->op_time);
+  lumos_text_put(out, " more there than similar ranks in each step");
+}
+
+/* "Move 2 of the stage's 4 layers to other stages (lumos-transform --split 5,5,4,2 predicts what that saves)"; false: nothing is to be moved. */
+static bool put_split(const struct lumos_finding *finding, struct lumos_text *out) {
+  int32_t surplus = finding->layers != LUMOS_ABSENT_INT ? finding->layers - finding->split[finding->stage] : 0;
+  bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
+  if (surplus > 0) {
+    lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (lumos-transform --split ",
+                      surplus, finding->layers);
+    for (int32_t s = 0; s < finding->stages; s++) {
+      lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
+    }
+    lumos_text_put(out, " predicts what that saves)");
+  } else if (divide) {
+    lumos_text_put(out, "Moving whole layers does not help: divide the output head over more ranks");
+  }
+  return surplus > 0 || divide;
+}
+
+/* Schedules with a smaller bubble than the one that the job has, where that is known. */
+static void put_other_schedule(const struct lumos_job *job, struct lumos_text *out) {
+  const char *schedule = "";
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool named = strcmp(lumos_string(job->strings, metric->name), "bubble_theory") == 0;
+    schedule = named ? lumos_string(job->strings, metric->scope.kind) : schedule;
+  }
+  if (strcmp(schedule, "zb-h1") != 0) {
+    lumos_text_put(out, strcmp(schedule, "interleaved") == 0 ? ", or a zero-bubble schedule"
+                                                             : ", or an interleaved or zero-bubble schedule");
+  }
+}
+
+/* What the job does not do already. */
+static void put_what_is_left(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                             struct lumos_text *out) {
+  const char *kind = finding->cause == LUMOS_CAUSE_COPIES          ? "copy"
+                     : finding->cause == LUMOS_CAUSE_COMMUNICATION ? "communication"
+                                                                   : NULL;
+  const char *op = finding->op != LUMOS_NO_STRING ? lumos_string(story->job->strings, finding->op) : "";
+  if (kind != NULL) {
+    (void)report_put_advice(&story->opportunities->practice, kind, out);
+    out->length--; /* its full stop */
+  } else if (finding->cause == LUMOS_CAUSE_DATA_LOADER && strstr(op, "_SingleProcess") != NULL) {
+    lumos_text_put(out, "Load data in worker processes: DataLoader(num_workers=\xE2\x80\xA6)");
+  } else if (finding->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
+    lumos_text_put(out, strstr(op, "DeviceSynchronize") != NULL /* cuda's and hip's */
+                            ? "Remove torch.cuda.synchronize() from the step"
+                            : "Remove synchronizations such as .item() and .cpu() from the step");
+  } else if (finding->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis_has_all_ranks(story->job)) {
+    lumos_text_put(out, "Record more steps, with CPU and CUDA activities");
+  } else if (finding->cause == LUMOS_CAUSE_UNSPLIT && diagnosis_has_all_ranks(story->job)) {
+    lumos_text_put(out, "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that waiting can "
+                        "be split from transfer");
+  } else {
+    lumos_text_put(out, actions[finding->cause]);
+  }
+}
+
+/* CUDA graphs, unless one op is to blame or most of the CPU's time is unknown; and fewer kernels, where that saves anything. */
+static void put_cpu_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                           struct lumos_text *out) {
+  bool known = finding->op != LUMOS_NO_STRING && finding->op_time > finding->time / TEN;
+  if (diagnosis_blames_op(story, finding)) {
+    lumos_text_put(out, "Look at what the CPU does in ");
+    put_name(story, finding->op, out);
+    lumos_text_put(out, ": it takes ");
+    report_put_time(out, finding->op_time);
+    lumos_text_put(out, " of that time");
+    return;
+  }
+  if (!known && story->diagnosis->limit == LUMOS_LIMIT_CPU_UNKNOWN && is_doubtful(story)) {
+    lumos_text_put(out, "Record with with_stack=True, to see what the CPU does in gaps and unusually long calls");
+    return;
+  }
+  report_put_graphs_advice(&story->opportunities->practice, out);
+  lumos_text_put(out, diagnosis_fusing_is_idle(story) ? "" : ", or fuse kernels so that fewer are launched");
+  if (known) {
+    lumos_text_put(out, "; the op that costs most is ");
+    put_name(story, finding->op, out);
+  }
+}
+
+static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                       struct lumos_text *out) {
+  bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
+  if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
+    put_where(story, finding, out);
+    return;
+  }
+  if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, out)) {
+    return;
+  }
+  if (finding->cause == LUMOS_CAUSE_CPU_BOUND) {
+    put_cpu_action(story, finding, out);
+    return;
+  }
+  put_what_is_left(story, finding, out);
+  if (finding->cause == LUMOS_CAUSE_BUBBLE) {
+    put_other_schedule(story->job, out);
+  } else if (late && is_large_ratio(finding->ratio)) {
+    lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");
+    diagnosis_put_ratio(finding->ratio, out);
+    lumos_text_put(out, " as long as those of similar ranks");
+  } else if (finding->cause == LUMOS_CAUSE_COMMUNICATION && finding->op != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; most of it is ");
+    lumos_text_put(out, lumos_string(story->job->strings, finding->op));
+    const struct lumos_group *group = finding->group != LUMOS_NONE ? &story->job->groups.items[finding->group] : NULL;
+    if (group != NULL && group->role != 0) {
+      lumos_text_format(out, " of the %s group", lumos_role_name(group->role));
+    }
+  } else if (finding->cause == LUMOS_CAUSE_SYNCHRONIZATION && finding->op != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; most blocking is in ");
+    put_name(story, finding->op, out);
+  }
+}
+
+/* "CPUs then limit the step (87.2 % of the critical path)": the largest of its places, where they were
+ * looked for. */
+static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) {
+  static const struct {
+    const char *kind, *words;
+  } places[] = {{"cpu", "CPUs then limit"},
+                {"gpu", "GPU work then limits"},
+                {"communication", "communication then limits"},
+                {"other", "delays between tasks then limit"}};
+  int64_t all = 0, most = 0;
+  const char *where = NULL;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool found = metric->scope.kind != LUMOS_NO_STRING &&
+                 strcmp(lumos_string(job->strings, metric->name), "straggler_free_path") == 0;
+    int64_t time = found ? report_decimal_as(metric->value, 0) : 0;
+    time = time > 0 ? time : 0;
+    for (size_t k = 0; found && time > most && k < sizeof places / sizeof places[0]; k++) {
+      bool here = strcmp(lumos_string(job->strings, metric->scope.kind), places[k].kind) == 0;
+      where = here ? places[k].words : where;
+      most = here ? time : most;
+    }
+    all = report_sum(all, time);
+  }
+  if (where == NULL) {
+    lumos_text_put(out, "something else then limits the step");
+    return;
+  }
+  lumos_text_format(out, "%s the step (", where);
+  report_put_share(out, report_share(most, all));
+  lumos_text_put(out, " of the critical path)");
+}
+
+/* Why a cure gains less than what it cures costs; nothing where it does not. */
+static void put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
+  enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
+  const struct lumos_finding *first = &story->diagnosis->findings[0];
+  bool whole = gain->is_change && diagnosis_needs_change(gain->cause);
+  int64_t saved = whole ? report_opportunity_gain(story->opportunities, gain->time) : LUMOS_ABSENT;
+  if (saved != LUMOS_ABSENT && saved < first->time / 100 * MOST) {
+    lumos_text_put(out, "; less than the delay, because ");
+    put_next_limit(story->job, out);
+  }
+}
+
+/* The action behind a gain that is no cure of the first finding. */
+static void put_action_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+                          struct lumos_text *out) {
+  (gain->is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
+                                                                                    gain->opportunity, out);
+}
+
+void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
+  struct diagnosis_gain best = diagnosis_best_gain(story);
+  if (diagnosis_only_computes(story)) {
+    if (best.opportunity != NULL) {
+      put_action_of(story, &best, out);
+    }
+  } else if (story->diagnosis->count > 0) {
+    put_action(story, &story->diagnosis->findings[0], out);
+    lumos_text_char(out, '.');
+  }
+}
+
+/* "; without that delay a step would take 33.0 ms (-21.6 %)" behind what to do. */
+static void put_gain_of_action(const struct diagnosis_story *story, const struct diagnosis_gain *gain, size_t start,
+                               struct lumos_text *out) {
+  bool goes_on = out->length > start && out->bytes[out->length - 1] == '.';
+  out->length -= goes_on;
+  lumos_text_put(out, goes_on ? "; " : "");
+  size_t clause = out->length;
+  diagnosis_put_gain(story, gain, out);
+  if (goes_on) {
+    out->bytes[clause] = lumos_ascii_lower(out->bytes[clause]);
+  }
+}
+
+/* " Removing that delay alone would save 1.5 %; less than the delay, because CPUs then limit the step ..." */
+static void put_outdone(const struct diagnosis_story *story, const struct diagnosis_gain *cure,
+                        struct lumos_text *out) {
+  lumos_text_char(out, ' ');
+  diagnosis_put_changing(story, cure, out);
+  lumos_text_put(out, cure->at_most ? " alone would save up to " : " alone would save ");
+  report_put_share(out, diagnosis_told_share(story, cure));
+  put_less(story, cure, out);
+  lumos_text_char(out, '.');
+}
+
+void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out) {
+  struct diagnosis_gain gain = diagnosis_headline_gain(story), cure = diagnosis_cure(story);
+  bool outdone = !diagnosis_only_computes(story) && !diagnosis_same_gain(&gain, &cure);
+  size_t start = out->length;
+  if (outdone) {
+    put_action_of(story, &gain, out);
+  } else {
+    diagnosis_put_action(story, out);
+  }
+  if (gain.share == LUMOS_ABSENT) {
+    return;
+  }
+  put_gain_of_action(story, &gain, start, out);
+  if (!outdone) {
+    put_less(story, &gain, out);
+  }
+  lumos_text_char(out, '.');
+  if (outdone) {
+    put_outdone(story, &cure, out);
+  }
+}

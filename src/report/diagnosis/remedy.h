@@ -1,0 +1,13 @@
+/* The second sentence of the diagnosis: what to do. */
+#ifndef LUMOS_REPORT_DIAGNOSIS_REMEDY_H
+#define LUMOS_REPORT_DIAGNOSIS_REMEDY_H
+
+#include "report/diagnosis/words.h"
+
+/* Where to look and what to do, and what that would gain where it can be said; nothing where there is nothing to do. */
+void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out);
+
+/* What the first finding asks for, in the imperative, without what it would gain; nothing where nothing is wrong. */
+void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out);
+
+#endif
