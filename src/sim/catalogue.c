@@ -169,7 +169,11 @@ static const struct lumos_metric_definition definitions[] = {
      "the next reads is not moved. fused_launches: the same where shapes are not recorded, so only launches and gaps "
      "are saved. faster_network: every link has twice the bandwidth and the same latency. no_straggler: each slow "
      "rank takes what similar ranks take at the median. overlapped_gradients: gradients are reduced beside the last "
-     "backward pass, as far as they fit. balanced_stages: each pipeline stage has as much work as the mean of all."},
+     "backward pass, as far as they fit. moved_layers: layers move between pipeline stages so that their work is as "
+     "even "
+     "as whole layers allow. balanced_stages: each pipeline stage has as much work as the mean of all, where layers "
+     "are "
+     "unknown or none should move."},
     {"replay_error", "replay error", "share", "step_time",
      "How much longer than measured a simulated step is without any unexplained delay. Below 0 it is shorter. All "
      "residuals are dropped, and lags are typical everywhere. A value without a step is the mean size over the steps "

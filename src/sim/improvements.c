@@ -147,7 +147,9 @@ static const struct {
 };
 
 const char *lumos_improvement_name(enum lumos_improvement improvement, const struct lumos_assumed *assumed) {
-  return assumed->launches_alone ? "fused_launches" : changes[improvement].name;
+  return assumed->launches_alone ? "fused_launches"
+         : assumed->moves_layers ? "moved_layers"
+                                 : changes[improvement].name;
 }
 
 static double mean_or_0(const struct lumos_job *job, const char *name) {

@@ -11,7 +11,7 @@ enum lumos_improvement {
   LUMOS_IMPROVE_NETWORK,   /* all links have twice the bandwidth, and their latency (cost/transfers.h) */
   LUMOS_IMPROVE_STRAGGLER, /* slow ranks are as fast as like ones at the median (work.h) */
   LUMOS_IMPROVE_GRADIENTS, /* gradients are reduced beside the backward pass, as far as they fit there */
-  LUMOS_IMPROVE_STAGES,    /* every stage of the pipeline has as much work as their mean */
+  LUMOS_IMPROVE_STAGES,    /* layers move between stages (layer_split.h), or else all have the mean of their work */
   LUMOS_IMPROVEMENTS
 };
 
@@ -22,6 +22,7 @@ struct lumos_assumed {
   double either;       /* by what it may be longer or shorter */
   double beside;       /* how much more of compute and communication overlaps */
   bool launches_alone; /* kernels become one, but nothing says what they then need not move */
+  bool moves_layers;   /* whole ones, between stages */
 };
 
 /* As scopes of metrics name it: "cuda_graphs". */

@@ -613,8 +613,8 @@ static void no_private_names(void **state) {
   struct lumos_text page = render(job);
   assert_int_equal(occurrences(page.bytes, "gpu-node-17"), 0);
   assert_int_equal(occurrences(page.bytes, "someone"), 0);
-  assert_has(&page, "(input): byte 7: the file is cut");
-  assert_has(&page, "copy (input) again from (host)");
+  assert_has(&page, "an input file: byte 7: the file is cut");
+  assert_has(&page, "copy an input file again from (host)");
   assert_has(&page, "of 2\xC2\xA0inputs<");
   lumos_text_free(&page);
   page = render_with(job, (struct lumos_report_options){.details = true});

@@ -190,17 +190,17 @@ static void hosts_and_traces_are_hidden(void **state) {
       {"on GPU-Node-17.cluster.example:", "on (host):"},
       {"gpu-node-17_1", "(host)_1"},
       {"gpu-node-171 xgpu-node-17", "gpu-node-171 xgpu-node-17"},
-      {"rank 0: gpu-node-17_4242.1.pt.trace.json.gz is cut", "rank 0: (input) is cut"},
+      {"rank 0: gpu-node-17_4242.1.pt.trace.json.gz is cut", "rank 0: an input file is cut"},
       {"on ip-10-0-0-5", "on (host)"},
       {"ip-10-0-0-5.local", "(host)"},
       {"9c44bd29b3f0", "(host)"},
-      {"left out: notes-of-alice.json (no events)", "left out: (input) (no events)"},
+      {"left out: notes-of-alice.json (no events)", "left out: an input file (no events)"},
       {"tcp://gpu-node-17:29500", "tcp://(host):29500"},
       {"mallory@example.org.", "(user)@(host)."},
       {"max@gpu-node-17, by li@gpu-node-17", "(user)@(host), by (user)@(host)"},
       {"zo\xC3\xAB@gpu-node-17", "(user)@(host)"},
-      {"left out: plan of hers (copy), 2.txt", "left out: (input)"},
-      {"next to run-of-peggy.json.gz", "next to (input)"}, /* only the cure of a note names it */
+      {"left out: plan of hers (copy), 2.txt", "left out: an input file"},
+      {"next to run-of-peggy.json.gz", "next to an input file"}, /* only the cure of a note names it */
   };
   static const char *const texts[] = {"python 1234 alice@gpu-node-17", "ask mallory@example.org."};
   struct lumos_job *job = job_of(texts, sizeof texts / sizeof texts[0]);

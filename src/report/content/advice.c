@@ -427,7 +427,7 @@ static const struct {
     {"cuda_graphs", make_graphs},        {"fused_kernels", fuse_neighbors},
     {"fused_launches", fuse_neighbors},  {"faster_network", speed_up_network},
     {"no_straggler", speed_up_rank},     {"overlapped_gradients", overlap_gradients},
-    {"balanced_stages", balance_stages},
+    {"balanced_stages", balance_stages}, {"moved_layers", balance_stages},
 };
 
 bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out) {

@@ -504,6 +504,7 @@ static const struct improvement {
      PAINT_WAIT},
     {"overlapped_gradients", "gradients reduced beside the backward pass",
      "Reducing gradients entirely beside the backward pass", PAINT_COMMUNICATION},
+    {"moved_layers", "layers moved between pipeline stages", "Moving layers between pipeline stages", PAINT_WAIT},
     {"balanced_stages", "balanced pipeline stages", "Giving every pipeline stage the same work", PAINT_WAIT},
 };
 

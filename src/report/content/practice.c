@@ -295,7 +295,7 @@ static void read_metrics(struct reading *reading, const struct report_facts *fac
                 report_step_counts(facts, metric->scope.step);
     asked |= change || strcmp(name, "opportunity_half") == 0;
     practice->hides_gradients &= !change || strcmp(kind, "overlapped_gradients") != 0;
-    practice->balances_stages &= !change || strcmp(kind, "balanced_stages") != 0;
+    practice->balances_stages &= !change || (strcmp(kind, "balanced_stages") != 0 && strcmp(kind, "moved_layers") != 0);
     int64_t value = late ? report_decimal_as(metric->value, 0) : 0;
     add(&practice->late_cpu, value, late && value > 0 && strcmp(kind, "host") == 0);
     add(&practice->late_gpu, value, late && value > 0 && strcmp(kind, "compute") == 0);

@@ -3,16 +3,8 @@
 
 #include "base/numbering.h"
 #include "report/text/numbers.h"
+#include "sim/layer_split.h"
 #include <string.h>
-
-bool diagnosis_launches(const struct lumos_job *job, const struct lumos_lane *lane) {
-  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
-    if (job->tasks.items[t].kind == LUMOS_LAUNCH) {
-      return true;
-    }
-  }
-  return false;
-}
 
 struct sums {
   struct lumos_numbering ops;
@@ -72,7 +64,7 @@ struct diagnosis_blocked diagnosis_blocked_by_gpu(const struct diagnosis_figures
   }
   for (size_t l = 0; l < job->lanes.count; l++) {
     const struct lumos_lane *lane = &job->lanes.items[l];
-    if (lane->kind == LUMOS_THREAD && figures->ranks[lane->rank].steps > 0 && diagnosis_launches(job, lane)) {
+    if (lane->kind == LUMOS_THREAD && figures->ranks[lane->rank].steps > 0 && lumos_lane_launches(job, lane)) {
       add_waits(figures, lane, lumos_rank_weight(&job->ranks.items[lane->rank]), &sums);
     }
   }

@@ -17,7 +17,4 @@ struct diagnosis_blocked diagnosis_blocked_by_gpu(const struct diagnosis_figures
  * recorded. O(spans). */
 struct diagnosis_blocked diagnosis_blocked_by_loader(const struct diagnosis_figures *figures, uint32_t rank);
 
-/* Does the thread launch kernels? Others, such as those that watch over communication, delay none. O(its tasks). */
-bool diagnosis_launches(const struct lumos_job *job, const struct lumos_lane *lane);
-
 #endif

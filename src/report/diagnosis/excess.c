@@ -4,6 +4,7 @@
 #include "base/numbering.h"
 #include "report/diagnosis/blocked.h"
 #include "report/text/numbers.h"
+#include "sim/layer_split.h"
 #include <stdlib.h>
 
 struct entry {
@@ -53,7 +54,7 @@ static void add(struct sums *sums, lumos_string_id name, bool before, int64_t ti
 
 static void add_thread(struct sums *sums, const struct lumos_lane *lane, int64_t weight) {
   const struct lumos_job *job = sums->figures->job;
-  if (!diagnosis_launches(job, lane)) {
+  if (!lumos_lane_launches(job, lane)) {
     return;
   }
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {

@@ -80,6 +80,10 @@ bool diagnosis_blames_op(const struct diagnosis_story *story, const struct lumos
   return finding->op != LUMOS_NO_STRING && finding->op_time >= finding->time / 2 && saved < finding->time / 2;
 }
 
+bool diagnosis_moves_layers(const struct lumos_finding *finding) {
+  return finding->layers != LUMOS_ABSENT_INT && finding->layers > finding->split[finding->stage];
+}
+
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
   if (!diagnosis_predicts(story->diagnosis)) {
     return no_gain;
@@ -87,6 +91,10 @@ struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
   const struct lumos_finding *first = &story->diagnosis->findings[0];
   if (first->cause == LUMOS_CAUSE_CPU_BOUND && diagnosis_blames_op(story, first)) {
     return no_gain;
+  }
+  const struct report_opportunity *moved = named(story, &story->opportunities->changes, "moved_layers");
+  if (first->cause == LUMOS_CAUSE_IMBALANCE && moved != NULL) { /* just what is said to do */
+    return diagnosis_moves_layers(first) ? simulated_gain(story, moved, true, LUMOS_CAUSE_COMPUTE) : no_gain;
   }
   const struct report_opportunity *change = named(story, &story->opportunities->changes, cures[first->cause].change);
   if (change != NULL || diagnosis_needs_change(first->cause)) {
@@ -184,7 +192,12 @@ void diagnosis_put_changing(const struct diagnosis_story *story, const struct di
   size_t start = out->length;
   if (gain->cause != LUMOS_CAUSE_COMPUTE && (gain->is_change || gain->at_most)) {
     bool rest = gain->cause == LUMOS_CAUSE_CPU_BOUND && report_practice_uses_graphs(&story->opportunities->practice);
-    lumos_text_put(out, rest ? "Launching the rest of each pass in CUDA graphs" : cures[gain->cause].doing);
+    const struct lumos_finding *first = &story->diagnosis->findings[0];
+    if (diagnosis_needs_change(gain->cause) && first->rank_count == 1) {
+      lumos_text_format(out, "Removing rank %d\xE2\x80\x99s delay", story->job->ranks.items[first->ranks[0]].rank);
+    } else {
+      lumos_text_put(out, rest ? "Launching the rest of each pass in CUDA graphs" : cures[gain->cause].doing);
+    }
   } else {
     (gain->is_change ? report_put_improving : report_put_halving_of)(story->opportunities, gain->opportunity, out);
   }

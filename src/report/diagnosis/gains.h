@@ -41,6 +41,8 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
 void diagnosis_put_step_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                            struct lumos_text *out);
 
+/* Layers of an imbalanced stage are known, and it should hold fewer. */
+bool diagnosis_moves_layers(const struct lumos_finding *finding);
 /* The step is computation, so that there is no overhead to remove. */
 bool diagnosis_only_computes(const struct diagnosis_story *story);
 /* Whose cost a change alone can tell what part would be saved of: what others wait for besides is not known. */

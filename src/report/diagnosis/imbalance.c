@@ -4,13 +4,11 @@
 #include "report/diagnosis/blocked.h"
 #include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
+#include "sim/layer_split.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  PARTS = LUMOS_PART_OPTIMIZER + 1,
-  MOST_LAYERS = 100000, /* no model has more */
-};
+enum { PARTS = LUMOS_PART_OPTIMIZER + 1 };
 
 /* Sums over ranks and steps first, of one rank's step after average_stages. */
 struct stage {
@@ -18,7 +16,6 @@ struct stage {
   int64_t compute, host; /* of GPUs; of the CPU threads that launch their work */
   int64_t parts[PARTS];  /* of compute */
   int64_t calls[PARTS];  /* that launch work of this part; 0: of any */
-  int32_t layers;        /* LUMOS_ABSENT_INT: of no number that the model has */
 };
 
 /* How many stages there are; 0: the coordinates of a rank are not known. */
@@ -57,7 +54,7 @@ static void add_tasks(const struct diagnosis_figures *figures, const struct lumo
   int64_t weight = lumos_rank_weight(rank);
   for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
     const struct lumos_lane *lane = &job->lanes.items[l];
-    bool launches = lane->kind == LUMOS_THREAD && diagnosis_launches(job, lane);
+    bool launches = lane->kind == LUMOS_THREAD && lumos_lane_launches(job, lane);
     for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
       if (diagnosis_counts_step(figures, job->tasks.items[t].step)) {
         add_task(job, t, weight, stage);
@@ -154,87 +151,15 @@ static void name_part(const struct stage *stages, int32_t count, struct diagnosi
   }
 }
 
-/* ---- How many layers the stages should hold ---- */
-
-/* Of the rank's tasks; `seen` has a byte for each layer. Those of several chunks, whose layers do not follow each other,
- * cannot be split by layer: LUMOS_ABSENT_INT. */
-static int32_t count_layers(const struct diagnosis_figures *figures, const struct lumos_rank *rank, uint8_t *seen,
-                            int32_t most) {
-  int32_t count = 0, lowest = most, highest = 0;
-  memset(seen, 0, (size_t)most);
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-    const struct lumos_task *task = &figures->job->tasks.items[t];
-    if (lumos_on_stream(figures->job, task) && task->part == LUMOS_PART_LAYER && task->layer != LUMOS_ABSENT_INT) {
-      if (task->layer < 0 || task->layer >= most) {
-        return LUMOS_ABSENT_INT;
-      }
-      count += !seen[task->layer];
-      seen[task->layer] = 1;
-      lowest = task->layer < lowest ? task->layer : lowest;
-      highest = task->layer > highest ? task->layer : highest;
-    }
-  }
-  return count == 0 || highest - lowest + 1 == count ? count : LUMOS_ABSENT_INT;
-}
-
-/* False: the stages do not hold as many layers as the model has. */
-static bool read_layers(const struct diagnosis_figures *figures, struct stage *stages, int32_t count) {
-  const struct lumos_job *job = figures->job;
-  int32_t whole = job->models.count > 0 ? job->models.items[0].layers : LUMOS_ABSENT_INT;
-  if (whole < count || whole > MOST_LAYERS) {
-    return false;
-  }
-  uint8_t *seen = lumos_allocate((size_t)whole);
-  for (uint32_t r = 0; r < job->ranks.count; r++) {
-    if (figures->ranks[r].steps > 0) {
-      stages[job->ranks.items[r].parallel.pp].layers = count_layers(figures, &job->ranks.items[r], seen, whole);
-    }
-  }
-  free(seen);
-  int64_t sum = 0;
-  for (int32_t s = 0; s < count; s++) {
-    sum += stages[s].layers > 0 ? stages[s].layers : 0;
-  }
-  return sum == whole;
-}
-
-/* Hands out the layers, of `layer` ns each. */
-static void split_evenly(const struct stage *stages, int32_t count, bool by_host, int64_t layer,
-                         struct diagnosis_imbalance *found) {
-  int64_t loads[LUMOS_FINDING_STAGES];
-  int32_t left = -count;
-  for (int32_t s = 0; s < count; s++) {
-    found->split[s] = 1;
-    loads[s] = (by_host ? stages[s].host : stages[s].compute) - (stages[s].layers - 1) * layer;
-    left += stages[s].layers;
-  }
-  for (; left > 0; left--) {
-    int32_t least = 0;
-    for (int32_t s = 1; s < count; s++) {
-      least = loads[s] < loads[least] ? s : least;
-    }
-    found->split[least]++;
-    loads[least] += layer;
-  }
-}
-
-static void find_split(const struct diagnosis_figures *figures, struct stage *stages, int32_t count,
-                       struct diagnosis_imbalance *found) {
+/* As sim/layer_split.h hands them out; only where it takes the same stage for the one with most work. */
+static void find_split(const struct lumos_job *job, struct diagnosis_imbalance *found) {
+  _Static_assert((int)LUMOS_FINDING_STAGES == (int)LUMOS_SPLIT_STAGES, "a finding has room for every split");
+  struct lumos_layer_split split;
   found->layers = LUMOS_ABSENT_INT;
-  if (count > LUMOS_FINDING_STAGES || !read_layers(figures, stages, count)) {
-    return;
-  }
-  bool by_host = paced_by_host(&stages[found->stage]);
-  int64_t time = 0;
-  int32_t whole = 0;
-  for (int32_t s = 0; s < count; s++) {
-    time = report_sum(time, part_of(&stages[s], LUMOS_PART_LAYER, by_host));
-    whole += stages[s].layers;
-  }
-  if (whole > 0 && time / whole > 0) {
-    found->layers = stages[found->stage].layers;
-    found->stages = count;
-    split_evenly(stages, count, by_host, time / whole, found);
+  if (lumos_split_layers(job, &split) && split.heavy == found->stage) {
+    found->layers = split.held[found->stage];
+    found->stages = split.stages;
+    memcpy(found->split, split.given, sizeof found->split);
   }
 }
 
@@ -267,7 +192,7 @@ struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figur
     found.cost = cost;
     found.ratio = report_share(most, (sum - most) / (count - 1));
     name_part(stages, count, &found);
-    find_split(figures, stages, count, &found);
+    find_split(job, &found);
   }
   free(stages);
   return found;

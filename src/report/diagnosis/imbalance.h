@@ -20,9 +20,7 @@ struct diagnosis_imbalance {
  * of one micro-batch there is none. Work is what the GPU computes, without what stragglers take longer, or, if that is
  * more, its launches by what the CPU takes for one, on the mean over all stages; of the other stages it is of the same kind,
  * and equal parts are no less than the mean of either kind.
- *
- * The split: all layers are handed out anew, each to the stage that would then have least work, at least one to each
- * stage; a layer takes the mean of all. O(tasks + layers x stages). */
+ * O(tasks + layers x stages). */
 struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures);
 
 #endif

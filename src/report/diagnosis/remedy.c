@@ -57,9 +57,9 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   lumos_text_put(out, " more there than similar ranks in each step");
 }
 
-/* "Move 2 of the stage's 4 layers to other stages (lumos-transform --split 5,5,4,2 predicts what that saves)"; false: nothing is to be moved. */
+/* "Move 2 of the stage's 4 layers to other stages (lumos-transform --split 5,5,4,2)"; false: nothing is to be moved. */
 static bool put_split(const struct lumos_finding *finding, struct lumos_text *out) {
-  int32_t surplus = finding->layers != LUMOS_ABSENT_INT ? finding->layers - finding->split[finding->stage] : 0;
+  int32_t surplus = diagnosis_moves_layers(finding) ? finding->layers - finding->split[finding->stage] : 0;
   bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
   if (surplus > 0) {
     lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (lumos-transform --split ",
@@ -67,7 +67,7 @@ static bool put_split(const struct lumos_finding *finding, struct lumos_text *ou
     for (int32_t s = 0; s < finding->stages; s++) {
       lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
     }
-    lumos_text_put(out, " predicts what that saves)");
+    lumos_text_char(out, ')');
   } else if (divide) {
     lumos_text_put(out, "Moving whole layers does not help: divide the output head over more ranks");
   }
@@ -211,7 +211,7 @@ static void put_less(const struct diagnosis_story *story, const struct diagnosis
   const struct lumos_finding *first = &story->diagnosis->findings[0];
   bool whole = gain->is_change && diagnosis_needs_change(gain->cause);
   int64_t saved = whole ? report_opportunity_gain(story->opportunities, gain->time) : LUMOS_ABSENT;
-  if (saved != LUMOS_ABSENT && saved < first->time / 100 * MOST) {
+  if (saved != LUMOS_ABSENT && saved < diagnosis_time_late(first) / 100 * MOST) {
     lumos_text_put(out, "; less than the delay, because ");
     put_next_limit(story->job, out);
   }

@@ -99,11 +99,14 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
 
 static bool is_doubtful(const struct diagnosis_story *story) { return story->diagnosis->confidence == LUMOS_POOR; }
 
+int64_t diagnosis_time_late(const struct lumos_finding *finding) {
+  return finding->rank_count > 0 && finding->rank_times[0] > finding->time ? finding->rank_times[0] : finding->time;
+}
+
 /* "990 ms late (90.5 %)": what the first rank is late by, of which others may feel less. */
 static void put_time_late(const struct diagnosis_story *story, const struct lumos_finding *finding,
                           struct lumos_text *out) {
-  int64_t late =
-      finding->rank_count > 0 && finding->rank_times[0] > finding->time ? finding->rank_times[0] : finding->time;
+  int64_t late = diagnosis_time_late(finding);
   report_put_time(out, late);
   lumos_text_put(out, " late (");
   report_put_share(out, report_share(late, story->diagnosis->step_time));

@@ -30,6 +30,8 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
 
 /* "1.4 times", of millionths. */
 void diagnosis_put_ratio(int64_t ratio, struct lumos_text *out);
+/* What a late rank is told to be late by, of which others may feel less. */
+int64_t diagnosis_time_late(const struct lumos_finding *finding);
 /* Are all ranks of the job there? Then communication is unsplit for other reasons. */
 bool diagnosis_has_all_ranks(const struct lumos_job *job);
 /* "communication that could not be matched between ranks takes " */

@@ -10,7 +10,7 @@
 enum { MOST_ADDRESS = 64 }; /* bytes of a user, and of a host */
 
 static const char *const shown_as[] = {
-    [PRIVATE_HOST] = "(host)", [PRIVATE_USER] = "(user)", [PRIVATE_INPUT] = "(input)"};
+    [PRIVATE_HOST] = "(host)", [PRIVATE_USER] = "(user)", [PRIVATE_INPUT] = "an input file"};
 
 static bool is_address(char byte) { return lumos_is_alphanumeric(byte) || byte == '.' || byte == '-' || byte == '_'; }
 /* Accounts also have letters beyond ASCII. */
