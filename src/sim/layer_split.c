@@ -140,7 +140,7 @@ static bool read_layers(const struct lumos_job *job, int32_t whole, struct lumos
 }
 
 static void hand_out(const struct stages *stages, int32_t whole, struct lumos_layer_split *split) {
-  double loads[LUMOS_SPLIT_STAGES], layer = 0;
+  double loads[LUMOS_SPLIT_STAGES] = {0}, layer = 0;
   for (int32_t s = 0; s < split->stages; s++) {
     layer += layers_of(stages, s) / whole;
   }

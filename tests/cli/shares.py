@@ -283,7 +283,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
     (r'^[Rr]ank \d+ arrives ', late),
     (r'^Halving .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), halving),
-    (r'^(?:Launching|Fusing|Doubling|Bringing|Reducing|Giving) .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), change),
+    (r'^(?:Capturing|Moving|Fusing|Doubling|Bringing|Reducing|Giving) .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), change),
     (r'^The critical path is (?P<list>[^;]*)(?:; (?P<of_rank>%s) of it is on rank (?P<rank>\d+))?$' % SHARE, largest('pathkinds', 'kind')),
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
     (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),
@@ -407,10 +407,12 @@ for text in sentences:
 # What would help: a bar's gain is of the step that its line names, or of one without the profiler.
 measured, without = step_of['measured'], document['trust'].get('unprofiled_step_time')
 slowed = not edited and measured is not None and without is not None and (measured - without) / measured >= 0.05
+rows_of_gains = {} # by what is done
 for gain, evidence in re.findall(r'<p class="gain[^>]*>.*?<b>(.*?)</b></p>\n<p class="evidence">(.*?)</p>', html.unescape(without_tables), flags=re.S):
     found = re.search(': a step of (at least )?(%s)' % TIME, evidence)
     share = re.search(SHARE, gain)
     base = step if found and found[1] else without if slowed else step_of['simulated']
+    rows_of_gains[evidence.split(':')[0]] = share.group().lstrip('\u2212') if share else gain
     if not found or (not share and gain != 'no gain known'):
         fault(evidence, gain, 'nothing that this test knows')
     elif share:
@@ -443,6 +445,9 @@ for term, label, figure, evidence in re.findall(
         compare(text, figure, table('mfu')[0]['mfu'])
     elif term == 'opportunity_half':
         sentence(evidence)
+        subject = re.split('[:;]', evidence.replace('Of the unprofiled step. ', ''))[0] # one prediction, wherever it stands
+        if share.group() != rows_of_gains.get(subject, share.group() if figure == '0\u00a0%' else None):
+            fault(text, share.group(), rows_of_gains.get(subject, 'in no row of what would help'))
         best = float(re.sub('[^0-9.]', '', figure)) / 100
         remedy = document['diagnosis']['sentences'][-1]
         found = (re.search(': a step of (at least )?(%s)' % TIME, evidence) # or the sentence above has the step

@@ -119,7 +119,7 @@ static void ranked_by_what_half_saves(void **state) {
   assert_int_equal(report_table_rows(&said.table), 3);
   /* its time, then with half: step, gain, share of 110 ms; without: the same */
   expect_row(&said.table, 0, "GEMM kernels", (int64_t[]){MS(40), MS(90), MS(20), 181818, MS(70), MS(40), 363636});
-  expect_row(&said.table, 1, "CPU overhead", (int64_t[]){MS(4), MS(90), MS(20), 181818, MS(80), MS(30), 272727});
+  expect_row(&said.table, 1, "CPU time", (int64_t[]){MS(4), MS(90), MS(20), 181818, MS(80), MS(30), 272727});
   expect_row(&said.table, 2, "communication of tensor group 0-3, 8, 10",
              (int64_t[]){MS(6), MS(109), MS(1), 9091, MS(108), MS(2), 18182});
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -187,7 +187,7 @@ static void the_first_step_of_a_change_does_not_count(void **state) {
   lumos_job_history(job, "lumos-transform", "--scale kind=gemm=0.5", NULL, 0);
   job->edited = 1;
   struct said said = say(job);
-  expect_row(&said.table, 0, "CPU overhead", (int64_t[]){MS(5), MS(80), MS(40), 333333, MS(60), MS(60), 500000});
+  expect_row(&said.table, 0, "CPU time", (int64_t[]){MS(5), MS(80), MS(40), 333333, MS(60), MS(60), 500000});
   assert_int_equal(said.opportunities.step, MS(120));
   forget(&said, job);
 }

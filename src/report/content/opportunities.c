@@ -149,7 +149,7 @@ struct subject {
 };
 
 static const struct subject subjects[] = {
-    {"host", "CPU overhead", "CPU time", (enum report_paint)LUMOS_OP},
+    {"host", "CPU time", "CPU time", (enum report_paint)LUMOS_OP},
     {"launch", "launch latency", "launch latency", (enum report_paint)LUMOS_LAUNCH},
     {"communication", "all communication", NULL, PAINT_COMMUNICATION},
     {"stragglers", "uneven ranks", "what ranks take longer than similar ones at the median", PAINT_WAIT},
@@ -491,7 +491,7 @@ static const struct improvement {
   const char *kind, *name, *doing;
   enum report_paint paint;
 } improvements[] = {
-    {"cuda_graphs", "CUDA graphs", "Launching each pass as a CUDA graph", (enum report_paint)LUMOS_OP},
+    {"cuda_graphs", "CUDA graphs", "Capturing each pass in a CUDA graph", (enum report_paint)LUMOS_OP},
     {"fused_kernels", "fused elementwise and normalization kernels",
      "Fusing neighboring elementwise and normalization kernels", (enum report_paint)LUMOS_ELEMENTWISE},
     {"fused_launches", "fused elementwise and normalization kernels",
@@ -504,8 +504,8 @@ static const struct improvement {
      PAINT_WAIT},
     {"overlapped_gradients", "gradients reduced beside the backward pass",
      "Reducing gradients entirely beside the backward pass", PAINT_COMMUNICATION},
-    {"moved_layers", "layers moved between pipeline stages", "Moving layers between pipeline stages", PAINT_WAIT},
-    {"balanced_stages", "balanced pipeline stages", "Giving every pipeline stage the same work", PAINT_WAIT},
+    {"moved_layers", "layers moved between stages", "Moving layers between stages", PAINT_WAIT},
+    {"balanced_stages", "stages with the same work", "Giving every stage the same work", PAINT_WAIT},
 };
 
 /* NULL: this version does not know it. */
@@ -525,7 +525,7 @@ void report_put_improving(const struct report_opportunities *opportunities, cons
   bool rest = improvement != NULL && strcmp(improvement->kind, "cuda_graphs") == 0 &&
               report_practice_uses_graphs(&opportunities->practice);
   lumos_text_put(out, improvement == NULL ? "The change"
-                      : rest              ? "Launching the rest of each pass in CUDA graphs"
+                      : rest              ? "Capturing the rest of each pass in CUDA graphs"
                                           : improvement->doing);
 }
 

@@ -64,10 +64,10 @@ void report_opportunities_table(const struct report_facts *facts, const struct r
                                 struct report_table *table);
 
 /* "Capturing each pass in a CUDA graph cuts the step to 33.0 ms (-21.6 %)", and what to do: a sentence. */
-/* "Launching each pass as a CUDA graph", the subject of a sentence. */
+/* "Capturing each pass in a CUDA graph", the subject of a sentence. */
 void report_put_improving(const struct report_opportunities *opportunities, const struct report_opportunity *change,
                           struct lumos_text *out);
-/* "CUDA graphs"; and "Launching each pass as a CUDA graph cuts the step to 33.0 ms (-21.6 %)". */
+/* "CUDA graphs"; and "Capturing each pass in a CUDA graph cuts the step to 33.0 ms (-21.6 %)". */
 void report_put_improvement_name(const struct report_opportunities *opportunities,
                                  const struct report_opportunity *change, struct lumos_text *out);
 void report_put_improvement(const struct report_opportunities *opportunities, const struct report_opportunity *change,

@@ -200,6 +200,8 @@ static void put_gain_evidence(const struct diagnosis_story *story, const struct 
                               struct lumos_text *out) {
   struct diagnosis_gain headline = diagnosis_headline_gain(story);
   bool is_told = diagnosis_same_gain(gain, &headline);
+  bool unprofiled = diagnosis_is_slowed(story) && !gain->at_most;
+  lumos_text_put(out, unprofiled ? "Of the unprofiled step. " : "");
   if (is_told) {
     diagnosis_put_changing(story, gain, out);
   } else {

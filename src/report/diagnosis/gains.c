@@ -18,14 +18,15 @@ static const struct {
     [LUMOS_CAUSE_DATA_LOADER] = {"without that wait", "Removing that wait", NULL, NULL},
     [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", "Bringing that link to the speed of others", NULL,
                                NULL},
-    [LUMOS_CAUSE_IMBALANCE] = {"with equal stages", "Giving every stage the same work", "balanced_stages", NULL},
+    [LUMOS_CAUSE_IMBALANCE] = {"with the same work on every stage", "Giving every stage the same work",
+                               "balanced_stages", NULL},
     [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", "Removing these gaps", NULL, NULL},
     [LUMOS_CAUSE_BUBBLE] = {"without that bubble", "Removing that bubble", NULL, NULL},
     [LUMOS_CAUSE_WAITING] = {"without that waiting", "Removing that waiting", NULL, NULL},
     [LUMOS_CAUSE_COMMUNICATION] = {"with gradients reduced beside the backward pass",
                                    "Reducing gradients beside the backward pass", "overlapped_gradients",
                                    "communication"},
-    [LUMOS_CAUSE_CPU_BOUND] = {"with CUDA graphs", "Launching each pass as a CUDA graph", "cuda_graphs", "host"},
+    [LUMOS_CAUSE_CPU_BOUND] = {"with CUDA graphs", "Capturing each pass in a CUDA graph", "cuda_graphs", "host"},
     [LUMOS_CAUSE_COPIES] = {NULL, NULL, NULL, "copy"},
 };
 
@@ -196,7 +197,7 @@ void diagnosis_put_changing(const struct diagnosis_story *story, const struct di
     if (diagnosis_needs_change(gain->cause) && first->rank_count == 1) {
       lumos_text_format(out, "Removing rank %d\xE2\x80\x99s delay", story->job->ranks.items[first->ranks[0]].rank);
     } else {
-      lumos_text_put(out, rest ? "Launching the rest of each pass in CUDA graphs" : cures[gain->cause].doing);
+      lumos_text_put(out, rest ? "Capturing the rest of each pass in CUDA graphs" : cures[gain->cause].doing);
     }
   } else {
     (gain->is_change ? report_put_improving : report_put_halving_of)(story->opportunities, gain->opportunity, out);

@@ -29,14 +29,14 @@ int64_t diagnosis_gain_base(const struct diagnosis_story *story);
 int64_t diagnosis_row_gain(const struct diagnosis_story *story, int64_t time);
 /* "-21.6 %", or that no gain is known: of diagnosis_gain_base. */
 void diagnosis_put_row_gain(const struct diagnosis_story *story, int64_t time, struct lumos_text *out);
-/* "Launching each pass as a CUDA graph": a subject. */
+/* "Capturing each pass in a CUDA graph": a subject. */
 void diagnosis_put_changing(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                             struct lumos_text *out);
 /* As it is told: of the step that the reader would otherwise have (diagnosis_gain_base). */
 int64_t diagnosis_told_share(const struct diagnosis_story *story, const struct diagnosis_gain *gain);
 /* "Without that delay a step would take 33.0 ms (-21.6 %)": a sentence without its full stop. */
 void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out);
-/* "Launching each pass as a CUDA graph: a step of 33.0 ms; 90 % range 30.1 ms to 36.0 ms", of which no range where none
+/* "Capturing each pass in a CUDA graph: a step of 33.0 ms; 90 % range 30.1 ms to 36.0 ms", of which no range where none
  * is known. */
 void diagnosis_put_step_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                            struct lumos_text *out);

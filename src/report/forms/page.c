@@ -218,7 +218,7 @@ static void set_gain_range(const struct gains *gains, struct report_range of, st
   }
 }
 
-/* "Launching each pass as a CUDA graph: a step of 33.0 ms; 90 % range 26.5 ms to 39.7 ms", and a bar of what that gains;
+/* "Capturing each pass in a CUDA graph: a step of 33.0 ms; 90 % range 26.5 ms to 39.7 ms", and a bar of what that gains;
  * none of what may be no more than recording took. */
 static void fill_gain(const struct gains *gains, const struct diagnosis_gain *gain, struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -342,10 +342,10 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
     return;
   }
   report_put_opportunities_reading(opportunities, &text);
-  lumos_text_put(
-      &text, diagnosis_is_slowed(&story)
-                 ? " All these steps contain what the profiler costs; bars show what is gained over a step without it."
-                 : "");
+  lumos_text_put(&text, diagnosis_is_slowed(&story)
+                            ? " These steps contain some of what the profiler costs, so a change may gain more; bars "
+                              "show what is gained over a step without it."
+                            : "");
   report_set_take(section, "opportunities_reading", &text);
   struct diagnosis_gain cure = diagnosis_cure(&story);
   const struct report_opportunity *best = report_best_opportunity(opportunities);
