@@ -65,6 +65,12 @@ static double time_of(const struct lumos_device *device, const struct work *work
   }
 }
 
+/* A kernel whose time was modelled before has the name, but not the tile, of what was recorded. */
+static struct lumos_tile tile_of(const struct lumos_kernels *kernels, const struct lumos_task *task) {
+  return task->dur_source == LUMOS_MODELLED ? (struct lumos_tile){0, 0}
+                                            : lumos_tile_of_kernel(lumos_string(kernels->job->strings, task->name));
+}
+
 /* ---- What kernels do ---- */
 
 struct gathering {
@@ -93,8 +99,7 @@ static void observe(struct gathering *gathering, uint32_t task, const struct wor
   uint32_t number = lumos_number_of(&gathering->shapes[of->kind], key);
   struct lumos_calibration *calibration = &kernels->calibrations[of->kind];
   if (number == calibration->shapes.count) {
-    struct lumos_tile tile = lumos_tile_of_kernel(lumos_string(kernels->job->strings, of->name));
-    double model = kernels->floor + time_of(device, work, tile);
+    double model = kernels->floor + time_of(device, work, tile_of(kernels, of));
     lumos_vector_push(&calibration->shapes,
                       ((struct lumos_measured_shape){
                           .shape = shape, .family = family, .class = (uint64_t)work->shape.dtype, .model = model}));
@@ -479,8 +484,7 @@ struct lumos_duration lumos_kernel_resized(const struct lumos_kernels *kernels, 
   }
   struct work after = *work;
   after.shape = resized(work, now);
-  struct lumos_tile tile = lumos_tile_of_kernel(lumos_string(kernels->job->strings, of->name));
-  struct lumos_duration before = calibrated(kernels, task, work, tile, work->key);
+  struct lumos_duration before = calibrated(kernels, task, work, tile_of(kernels, of), work->key);
   struct lumos_duration found = calibrated(kernels, task, &after, any, 0);
   found.ns = (double)of->dur * found.ns / before.ns;
   found.common = work->class == PRODUCT ? hypot(found.common, OTHER_LOAD) : found.common;

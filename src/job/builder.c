@@ -318,6 +318,10 @@ void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const 
   lumos_vector_push(&job->collectives, collective);
 }
 
+void lumos_build_alone(struct lumos_builder *builder, struct lumos_built_task task) {
+  close_port(builder, task, COLLECTIVE);
+}
+
 void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer) {
   struct lumos_collective *collective = &builder->job->collectives.items[builder->job->collectives.count - 1];
   if (collective->transfer != transfer) {

@@ -85,6 +85,8 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
 /* A collective like collective `like`, of `size` ranks, in the group of its first member; the members that are there. */
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
                             uint32_t count, int32_t size);
+/* A task like a member of a collective that is in none here. */
+void lumos_build_alone(struct lumos_builder *builder, struct lumos_built_task task);
 
 /* What the last collective transfers takes, in ns: another time than `like`'s, modelled. */
 void lumos_build_transfer(struct lumos_builder *builder, int64_t transfer);

@@ -167,10 +167,11 @@ static void build_devices(struct emission *emission, const struct rebuild_item *
                           struct built *built) {
   for (uint32_t i = 0; i < block->device_count; i++) {
     uint32_t like = stays_like(emission, built, emission->blocks->devices[block->device_first + i]);
-    bool takes_part = rebuild_takes_part(emission->joining, emission->rank, like);
-    struct lumos_built_task task = takes_part ? build_task(emission, item, like) : no_task;
+    struct lumos_built_task task = build_task(emission, item, like);
     lumos_vector_push(&emission->handles, task.number);
-    if (takes_part) {
+    if (!rebuild_takes_part(emission->joining, emission->rank, like)) {
+      lumos_build_alone(emission->builder, task); /* until rebuild_strip_alone takes it out */
+    } else {
       rebuild_join(emission->joining, emission->rank, like, task, item);
     }
     if (!block->transfers && computes(emission->from->tasks.items[like].kind)) {

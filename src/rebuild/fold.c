@@ -65,8 +65,11 @@ struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t st
   return replicated;
 }
 
-struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, int32_t shards) {
-  return fold(job, false, 1, shards);
+struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards) {
+  bool alone = job->models.count == 0 || job->models.items[0].sizes.tp <= 1;
+  struct rebuild_fold sharded = fold(job, false, alone ? steps : 1, shards);
+  sharded.built = !alone || sharded.built < REBUILD_MOST_NEW_SHARDS ? sharded.built : REBUILD_MOST_NEW_SHARDS;
+  return sharded;
 }
 
 int32_t rebuild_fold_share(const struct rebuild_fold *fold, int32_t place) {

@@ -1,5 +1,6 @@
 #include "rebuild/library.h"
 
+#include "base/text.h"
 #include "cost/transfers.h"
 #include "graph/typical.h"
 #include <math.h>
@@ -134,6 +135,7 @@ static struct lumos_task task_on(const struct rebuild_writer *writer, uint32_t l
   task.kind = kind;
   task.name = lumos_intern_text(writer->weave->job->strings, name);
   task.dur = dur;
+  task.span = lane == writer->thread ? writer->op : LUMOS_NONE;
   return task;
 }
 
@@ -202,9 +204,23 @@ void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited,
   lumos_vector_push(&writer->weave->job->deps, dep);
 }
 
+/* What follows belongs to an op of its own, and goes where all goes that it launches, or waits for. */
+static void open_op(struct rebuild_writer *writer, const char *kind, const char *name) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, kind);
+  lumos_text_put(&text, name);
+  lumos_text_char(&text, '\0');
+  writer->op = rebuild_weave_op(writer->weave, writer->thread, text.bytes, writer->label.start);
+  lumos_text_free(&text);
+}
+
 uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebuild_operation *operation,
                                uint32_t computed, uint32_t *done) {
   uint32_t ready = LUMOS_NONE, made = LUMOS_NONE;
+  open_op(writer, "c10d::", operation->op);
+  if (writer->before > 0) {
+    spend(writer, "torch.distributed", writer->before);
+  }
   for (size_t i = 0; i < sizeof start_program / sizeof *start_program; i++) {
     switch (start_program[i].does) {
       case SPENDS:
@@ -231,13 +247,15 @@ uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebui
 }
 
 void rebuild_library_wait(struct rebuild_writer *writer, uint32_t done) {
+  open_op(writer, "record_param_comms", "");
   spend(writer, "record_param_comms", BEFORE_WAIT);
   await(writer, writer->compute, done);
-  spend(writer, "record_param_comms", BEHIND_WAIT);
+  spend(writer, "record_param_comms", BEHIND_WAIT + writer->behind);
 }
 
 uint32_t rebuild_library_run(struct rebuild_writer *writer, const struct rebuild_operation *operation,
                              uint32_t behind) {
+  open_op(writer, operation->op, "");
   spend(writer, operation->op, BEFORE_KERNEL);
   uint32_t made = launch(writer, writer->compute, operation, behind);
   spend(writer, operation->op, BEHIND_KERNEL);

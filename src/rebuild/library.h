@@ -23,6 +23,8 @@ struct rebuild_writer {
   const struct rebuild_costs *costs;
   uint32_t thread, after;   /* its lane; the task behind which the calls come */
   uint32_t compute, stream; /* lanes: where what is sent was computed, and where it is sent */
+  int64_t before, behind;   /* what Python takes before it asks, and behind a wait, in ns on the library's host */
+  uint32_t op;              /* span: of the calls that come next */
   struct lumos_task label;  /* step, phase, part, micro-batch and layer; start: LUMOS_ABSENT, or that of all tasks */
 };
 

@@ -13,7 +13,9 @@
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
 #include "rebuild/replan.h"
+#include "rebuild/shards.h"
 #include "rebuild/slowest.h"
+#include "rebuild/strip.h"
 #include "rebuild/supply.h"
 #include "rebuild/unison.h"
 #include "sim/engine.h"
@@ -360,7 +362,11 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   bool done =
       cut(job, asked, &blocks, &templates, error) &&
       (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
-  if (done && (!rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {
+  if (done && !is_as_recorded(asked)) {
+    rebuild_strip_alone(both.built, job);
+  }
+  if (done && (!rebuild_shards(both.built, job, error) || !rebuild_accumulate(both.built, job, error) ||
+               !rebuild_reduce(both.built, job, asked, error))) {
     lumos_job_free(both.built);
     done = false;
   }

@@ -153,7 +153,7 @@ static bool add_ranks(struct replan *replan, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   const struct lumos_parallel *sizes = &replan->plan->model.sizes;
   struct rebuild_fold replicas = rebuild_fold_replicas(recorded->job, recorded->steps.count, sizes->dp);
-  struct rebuild_fold shards = rebuild_fold_shards(recorded->job, sizes->tp);
+  struct rebuild_fold shards = rebuild_fold_shards(recorded->job, recorded->steps.count, sizes->tp);
   struct rebuild_chunk *chunks = lumos_allocate((size_t)replan->to.chunks * sizeof *chunks);
   bool done = true;
   for (int32_t s = 0; s < replan->to.stages && done; s++) {
@@ -161,11 +161,11 @@ static bool add_ranks(struct replan *replan, struct lumos_error *error) {
     for (int32_t d = 0; d < replicas.built && done; d++) {
       for (int32_t t = 0; t < shards.built && done; t++) {
         struct lumos_parallel real = {t, s, d, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT}, place = real;
-        place.tp = shards.shown.items[t];
+        place.tp = shards.shown.items[(size_t)t % shards.shown.count];
         place.dp = replicas.shown.items[(size_t)d % replicas.shown.count];
         done =
             add_rank(replan, chunks, &place, &real, rebuild_fold_share(&replicas, d) * rebuild_fold_share(&shards, t),
-                     (uint32_t)((size_t)d / replicas.shown.count), error);
+                     (uint32_t)((size_t)d / replicas.shown.count + (size_t)t / shards.shown.count), error);
       }
     }
   }

@@ -47,8 +47,7 @@ static bool splits_sequence(const struct lumos_job *job) {
   return false;
 }
 
-/* 0: not known. */
-static int64_t bytes_of_activations(const struct lumos_job *job) {
+int64_t rebuild_activation_bytes(const struct lumos_job *job) {
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
   int size = size_of_number(job);
@@ -193,7 +192,7 @@ static void tell(const struct supply *supply) {
 }
 
 bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, struct lumos_error *error) {
-  struct supply supply = {.job = job, .bytes = bytes_of_activations(job), .stream = rebuild_free_stream(job)};
+  struct supply supply = {.job = job, .bytes = rebuild_activation_bytes(job), .stream = rebuild_free_stream(job)};
   int32_t highest = job->ranks.items[job->ranks.count - 1].rank;
   if (supply.bytes == 0) {
     return true;

@@ -10,4 +10,7 @@
  * activations, and takes what NCCL's model says. Where its size is not known nothing is put in. O(tasks). */
 bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* What a rank holds of a micro-batch's activations between two layers, in bytes; 0: not known. O(tasks). */
+int64_t rebuild_activation_bytes(const struct lumos_job *job);
+
 #endif

@@ -11,6 +11,25 @@ void rebuild_weave_begin(struct rebuild_weave *weave, struct lumos_job *job) {
     uint32_t rank = lumos_rank_of(job, &job->tasks.items[t]), next = job->tasks.items[t].id + 1;
     weave->next_id[rank] = next > weave->next_id[rank] ? next : weave->next_id[rank];
   }
+  weave->next_span = lumos_allocate_zeroed(job->ranks.count, sizeof *weave->next_span);
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    weave->next_span[span->rank] =
+        span->id >= weave->next_span[span->rank] ? span->id + 1 : weave->next_span[span->rank];
+  }
+}
+
+uint32_t rebuild_weave_op(struct rebuild_weave *weave, uint32_t thread, const char *name, int64_t start) {
+  struct lumos_job *job = weave->job;
+  struct lumos_span span = lumos_span_empty;
+  span.rank = job->lanes.items[thread].rank;
+  span.lane = thread;
+  span.id = weave->next_span[span.rank]++;
+  span.kind = LUMOS_SPAN_OP;
+  span.name = lumos_intern_text(job->strings, name);
+  span.start = start == LUMOS_ABSENT ? 0 : start;
+  lumos_vector_push(&job->spans, span);
+  return (uint32_t)job->spans.count - 1;
 }
 
 uint32_t rebuild_weave_task(struct rebuild_weave *weave, struct lumos_task task, uint32_t after) {
@@ -74,6 +93,7 @@ bool rebuild_weave_end(struct rebuild_weave *weave, struct lumos_error *error) {
   number_tasks(weave);
   lumos_vector_free(&weave->items);
   free(weave->next_id);
+  free(weave->next_span);
   lumos_job_forget_run(weave->job);
   return lumos_job_arrange(weave->job, error) && lumos_job_check(weave->job, error);
 }

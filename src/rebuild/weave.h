@@ -13,8 +13,9 @@ struct rebuild_woven {
  * to each other by index; what was there keeps its own. */
 struct rebuild_weave {
   struct lumos_job *job;
-  uint32_t tasks;    /* how many there were */
-  uint32_t *next_id; /* by rank */
+  uint32_t tasks;      /* how many there were */
+  uint32_t *next_id;   /* by rank, of tasks */
+  uint32_t *next_span; /* ... and of spans */
   LUMOS_VECTOR(struct rebuild_woven) items;
 };
 
@@ -23,6 +24,9 @@ void rebuild_weave_begin(struct rebuild_weave *weave, struct lumos_job *job);
 /* A task on task.lane; its id and its place are given to it. What is woven in behind one task stays in the order of these
  * calls. Returns its index. */
 uint32_t rebuild_weave_task(struct rebuild_weave *weave, struct lumos_task task, uint32_t after);
+
+/* An op of a thread, in no other one; an index, for the spans of tasks. Start: as of its tasks. */
+uint32_t rebuild_weave_op(struct rebuild_weave *weave, uint32_t thread, const char *name, int64_t start);
 
 /* A number above those of all streams, and a stream of that number on a rank. */
 int32_t rebuild_free_stream(const struct lumos_job *job);

@@ -54,8 +54,7 @@ static bool works_back(const struct lumos_task *task) {
   return task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
 }
 
-/* The innermost node of autograd around a task; LUMOS_NONE: there is none. */
-static uint32_t node_around(const struct lumos_job *job, uint32_t t) {
+uint32_t rebuild_node_around(const struct lumos_job *job, uint32_t t) {
   uint32_t span = job->tasks.items[t].span;
   while (span != LUMOS_NONE && !has_prefix(job, span, "autograd::engine::evaluate_function: ")) {
     span = job->spans.items[span].parent;
@@ -64,8 +63,8 @@ static uint32_t node_around(const struct lumos_job *job, uint32_t t) {
 }
 
 static struct node node_at(const struct scan *scan, uint32_t first, uint32_t end) {
-  struct node node = {node_around(scan->job, first), first, first, 0, first};
-  while (node.end < end && node_around(scan->job, node.end) == node.span) {
+  struct node node = {rebuild_node_around(scan->job, first), first, first, 0, first};
+  while (node.end < end && rebuild_node_around(scan->job, node.end) == node.span) {
     node.products += scan->launches[node.end] == PRODUCT;
     node.last_product = scan->launches[node.end] == PRODUCT ? node.end : node.last_product;
     node.end++;

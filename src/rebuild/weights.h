@@ -21,4 +21,7 @@ uint8_t *rebuild_find_weights(const struct lumos_job *job, enum rebuild_weights 
 /* Does a task on a stream multiply by a weight? */
 bool rebuild_is_product(const struct lumos_job *job, uint32_t task);
 
+/* Span: the innermost node of autograd around a task; LUMOS_NONE: there is none. */
+uint32_t rebuild_node_around(const struct lumos_job *job, uint32_t task);
+
 #endif

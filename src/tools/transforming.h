@@ -75,8 +75,7 @@ struct tool_transforming {
   X(target, 0, "vp", "N", NULL, "Rebuild with N chunks of layers per stage, in an interleaved schedule.")              \
   X(target, 0, "split", "N,N...", NULL,                                                                                \
     "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                               \
-  X(target, 0, "tp", "N", NULL,                                                                                        \
-    "Rebuild with N tensor-parallel ranks, from a job that has at least two, with recorded shapes.")                   \
+  X(target, 0, "tp", "N", NULL, "Rebuild with N tensor-parallel ranks, with recorded shapes.")                         \
   X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")                                              \
   X(target, 0, "bucket-mb", "MB", NULL, "Rebuild with gradients reduced in buckets of MB (10^6 bytes).")               \
   X(target, 0, "overlap-gradients", "on|off", NULL,                                                                    \

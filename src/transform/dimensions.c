@@ -111,9 +111,11 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
   }
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
   add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, one);
-  add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, shards); /* with sequence parallelism */
   add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, one);
-  add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
+  if (sizes->splits_sequence) {
+    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, shards);
+    add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
+  }
   add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1,
@@ -263,13 +265,14 @@ static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t s
 
 /* Rows, inner and columns together: both sides have the same inner, and of two features of one size the second is another. */
 static void read_product(const struct lumos_dimensions *dimensions, const struct lumos_operation_rule *rule,
-                         const struct program_dimensions *all, struct inputs *inputs) {
+                         const struct program_dimensions *all, enum lumos_side side, struct inputs *inputs) {
   const struct program_dimensions *a = &all[rule->first], *b = &all[rule->second];
   if (a->count != 2 || b->count != 2 || a->of[1] != b->of[0]) {
     return;
   }
   const struct program_dimensions sides = {3, {a->of[0], a->of[1], b->of[1]}};
-  bool gradient = !is(dimensions, 'T', a->of[0]) && is(dimensions, 'T', a->of[1]); /* of a weight */
+  bool rows = is(dimensions, 'T', a->of[0]), inner = is(dimensions, 'T', a->of[1]);
+  bool gradient = inner && (!rows || side == LUMOS_OF_WEIGHT); /* of a weight */
   struct program_dimensions now;
   if (take(dimensions, gradient ? "FTF" : "TFF", 0, &sides, &now)) {
     inputs->sides[0] = rule->first;
@@ -301,7 +304,8 @@ static bool is_of_weights(const char *op) {
   return of_weights && strncmp(op, "triton", 6) != 0; /* whose names list what was fused */
 }
 
-static struct inputs read_inputs(const struct lumos_dimensions *dimensions, const char *op, const char *shapes) {
+static struct inputs read_inputs(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
+                                 enum lumos_side side) {
   struct inputs inputs = {.matrix = is_of_weights(op) ? "FF" : "TF",
                           .first_feature = dimensions->hidden && is_activation(op)};
   const struct lumos_operation_rule *rule = lumos_operation_rule(op);
@@ -311,7 +315,7 @@ static struct inputs read_inputs(const struct lumos_dimensions *dimensions, cons
   }
   program_shape_read(shapes, all);
   if (rule->form == LUMOS_PRODUCT) {
-    read_product(dimensions, rule, all, &inputs);
+    read_product(dimensions, rule, all, side, &inputs);
   } else if (rule->form == LUMOS_LINEAR && all[rule->first].count == 2) {
     inputs.forms[rule->first] = "TF";
   } else if (rule->form == LUMOS_ATTENTION_FORWARD || rule->form == LUMOS_ATTENTION_BACKWARD) {
@@ -372,8 +376,8 @@ static void put_tensor(const struct program_dimensions *tensor, struct lumos_tex
 }
 
 bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
-                             const char *dtypes, struct lumos_text *out) {
-  struct inputs inputs = read_inputs(dimensions, op, shapes);
+                             const char *dtypes, enum lumos_side side, struct lumos_text *out) {
+  struct inputs inputs = read_inputs(dimensions, op, shapes, side);
   int depth = 0, input = -1;
   bool known = true, numbers = false;
   for (const char *at = shapes; *at != '\0';) {
@@ -389,10 +393,11 @@ bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const ch
       const char *form = input >= 0 && input < SHAPE_INPUTS && depth == 2 ? inputs.forms[input] : NULL;
       if (read_tensor(&at, &tensor)) {
         form = form == NULL && tensor.count == 2 && !numbers ? inputs.matrix : form;
-        const struct program_dimensions *side = depth == 2 ? side_of(&inputs, input) : NULL;
-        known = (side != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
-                known;
-        put_tensor(side != NULL ? side : &changed, out);
+        const struct program_dimensions *known_as = depth == 2 ? side_of(&inputs, input) : NULL;
+        known =
+            (known_as != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
+            known;
+        put_tensor(known_as != NULL ? known_as : &changed, out);
       } else {
         known = false;
       }

@@ -8,6 +8,7 @@
 #ifndef LUMOS_TRANSFORM_DIMENSIONS_H
 #define LUMOS_TRANSFORM_DIMENSIONS_H
 
+#include "transform/sides.h"
 #include "transform/sizes.h"
 
 #include "base/text.h"
@@ -34,8 +35,8 @@ struct lumos_dimensions {
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);
 
 /* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known form, and stays as
- * it was. `shapes` and `dtypes` as recorded. O(length). */
+ * it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which of them are tokens. O(length). */
 bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
-                             const char *dtypes, struct lumos_text *out);
+                             const char *dtypes, enum lumos_side side, struct lumos_text *out);
 
 #endif

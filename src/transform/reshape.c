@@ -93,25 +93,27 @@ static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
 
 /* ---- Shapes ---- */
 
+enum { SIDES = 3 };
+
 /* Distinct shapes are changed once. */
 struct cache {
-  struct lumos_numbering named, typed, ranked;
+  struct lumos_numbering named, typed, ranked; /* ranked: class of ranks and side, too */
   LUMOS_VECTOR(lumos_string_id) changed;
   LUMOS_VECTOR(uint8_t) strange;
 };
 
 static void change_span(struct reshaping *reshaping, const struct lumos_dimensions *dimensions, uint32_t class,
-                        struct cache *cache, uint32_t number) {
+                        enum lumos_side side, struct cache *cache, uint32_t number) {
   struct lumos_job *job = reshaping->job;
   struct lumos_span *span = &job->spans.items[number];
   uint32_t named = lumos_number_of(&cache->named, lumos_key_pair(span->name, span->shapes));
   uint32_t typed = lumos_number_of(&cache->typed, lumos_key_pair(named, span->dtypes));
-  uint32_t entry = lumos_number_of(&cache->ranked, lumos_key_pair(typed, class));
+  uint32_t entry = lumos_number_of(&cache->ranked, lumos_key_pair(typed, class * SIDES + side));
   if (entry == cache->changed.count) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     bool known = lumos_dimensions_change(dimensions, lumos_string(job->strings, span->name),
                                          lumos_string(job->strings, span->shapes),
-                                         lumos_string(job->strings, span->dtypes), &text);
+                                         lumos_string(job->strings, span->dtypes), side, &text);
     lumos_vector_push(&cache->changed, lumos_intern_text(job->strings, text.bytes));
     lumos_vector_push(&cache->strange, !known);
     lumos_text_free(&text);
@@ -127,6 +129,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct lumos_dimensions dimensions;
   struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
   struct cache cache = {0};
+  uint8_t *sides = lumos_sides_find(job);
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
   if (reshaping->sizes.was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
@@ -139,10 +142,11 @@ static size_t change_shapes(struct reshaping *reshaping) {
     if (span->shapes != LUMOS_NO_STRING) {
       dimensions.parameters = reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
-      change_span(reshaping, &dimensions, lumos_number_of(&classes, key), &cache, s);
+      change_span(reshaping, &dimensions, lumos_number_of(&classes, key), (enum lumos_side)sides[s], &cache, s);
       count++;
     }
   }
+  free(sides);
   lumos_numbering_free(&classes);
   lumos_numbering_free(&cache.named);
   lumos_numbering_free(&cache.typed);
@@ -462,6 +466,20 @@ static void record(struct lumos_job *job, const char *argument) {
   }
 }
 
+/* Shards of a sequence gather it in the forward pass; where no communication of tensor-parallel ranks is known, they may. */
+static bool splits_sequence(const struct reshaping *reshaping) {
+  const struct lumos_job *job = reshaping->job;
+  bool known = false, gathers = false;
+  for (size_t t = 0; t < job->tasks.count && !gathers; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+    bool tensor = task->kind == LUMOS_COLLECTIVE && reshaping->roles[comm->group] == LUMOS_TENSOR;
+    known = known || tensor;
+    gathers = tensor && strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0;
+  }
+  return gathers || !known;
+}
+
 static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
   struct lumos_job *job = reshaping->job;
   struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware); /* of the shapes as they were */
@@ -504,6 +522,7 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, stru
   reshaping.parameters = lumos_allocate(job->ranks.count * sizeof *reshaping.parameters + 1);
   reshaping.factors = lumos_allocate(job->tasks.count * sizeof *reshaping.factors + 1);
   reshaping.were = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *reshaping.were);
+  reshaping.sizes.splits_sequence = splits_sequence(&reshaping);
   bool done = change(&reshaping, hardware, error);
   free(reshaping.roles);
   free(reshaping.shapes);
@@ -536,13 +555,6 @@ bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_er
   }
   if (sizes.shards == sizes.shards_were) {
     return true;
-  }
-  if (sizes.shards_were < 2 || shards < 2) {
-    return lumos_fail(
-        error,
-        "--tp goes from at least 2 tensor-parallel ranks to at least 2, for only such a job shows what its shards send "
-        "each other; %lld were recorded",
-        (long long)sizes.shards_were);
   }
   return reshape(job, &sizes, error);
 }

@@ -44,6 +44,7 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
   sizes->shards_were = model.sizes.tp > 0 && model.sizes.tp <= LARGEST ? model.sizes.tp : 1;
   sizes->shards = sizes->shards_were;
   sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
+  sizes->splits_sequence = true; /* nothing says otherwise yet */
 }
 
 /* "hidden=4096" at *at, which moves behind it and a comma. */

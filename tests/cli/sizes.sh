@@ -31,6 +31,7 @@ changes=(
   'other|--ffn 4096'
   'tensor|--tp 4'
   'tensor|--tp 2'
+  'tensor|--tp 1'
   'hidden|--hidden 1024'
 )
 
@@ -42,6 +43,7 @@ bars=(
   'other|2.5 8|0|'
   'drawn|2.5 8|0|'
   'tensor|2.5 8|0|'
+  'from one|3 8|0|what CPUs take to ask for sums that were not recorded'
 )
 all='all|2.5 8|0|'
 
@@ -64,8 +66,8 @@ cases() {
   lumos-parse unchanged/rank*.json 2>message | lumos-graph -o graph 2>>message || fail "$job: $(head -c 300 message)"
   for change in "${list[@]}"; do
     group=${change%%|*} change=${change#*|}
-    # Only a job with tensor parallelism shows what its shards send each other.
-    [[ $change != '--tp '* ]] || [[ "$2" = *--tp* && "$2" != *"$change"* ]] || continue
+    [[ $change != '--tp '* || " $2 --tp 1" != *" $change "* && "$2" = *--tp* || "$2" != *--tp* && $change != '--tp 1' ]] || continue
+    [[ $change != '--tp '* || "$2" = *--tp* ]] || group='from one'
     due 12 || continue
     rm -rf changed
     # shellcheck disable=SC2086

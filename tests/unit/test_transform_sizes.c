@@ -86,13 +86,18 @@ static void impossible_sizes_are_refused(void **state) {
   lumos_job_free(job);
 }
 
-static void expect(const struct lumos_dimensions *dimensions, const char *op, const char *shapes, const char *dtypes,
-                   const char *changed, bool known) {
+static void expect_side(const struct lumos_dimensions *dimensions, enum lumos_side side, const char *op,
+                        const char *shapes, const char *dtypes, const char *changed, bool known) {
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  bool found = lumos_dimensions_change(dimensions, op, shapes, dtypes, &out);
+  bool found = lumos_dimensions_change(dimensions, op, shapes, dtypes, side, &out);
   assert_string_equal(out.bytes, changed);
   assert_int_equal(found, known);
   lumos_text_free(&out);
+}
+
+static void expect(const struct lumos_dimensions *dimensions, const char *op, const char *shapes, const char *dtypes,
+                   const char *changed, bool known) {
+  expect_side(dimensions, LUMOS_ANY_SIDE, op, shapes, dtypes, changed, known);
 }
 
 /* hidden 1024 to 3072, so that on a shard ffn goes from 2048 to 6144, heads from 4 to 12, queries, keys and values of one product from
@@ -111,6 +116,12 @@ static void a_dimension_is_what_its_place_says(void **state) {
   expect(&dimensions, "aten::mm", "[[2048, 1024], [1024, 2048]]", "[]", "[[512, 3072], [3072, 6144]]", true);
   expect(&dimensions, "aten::mm", "[[2048, 1536], [1536, 1024]]", "[]", "[[512, 4608], [4608, 3072]]", true);
   expect(&dimensions, "aten::mm", "[[1536, 2048], [2048, 1024]]", "[]", "[[4608, 512], [512, 3072]]", true);
+  /* both the sequence and a shard of ffn have 2048: which gradient the product is for decides */
+  expect(&dimensions, "aten::mm", "[[2048, 2048], [2048, 1024]]", "[]", "[[512, 6144], [6144, 3072]]", true);
+  expect_side(&dimensions, LUMOS_OF_INPUT, "aten::mm", "[[2048, 2048], [2048, 1024]]", "[]",
+              "[[512, 6144], [6144, 3072]]", true);
+  expect_side(&dimensions, LUMOS_OF_WEIGHT, "aten::mm", "[[2048, 2048], [2048, 1024]]", "[]",
+              "[[6144, 512], [512, 3072]]", true);
   expect(&dimensions, "aten::linear", "[[2048, 1, 1024], [16000, 1024]]", "[]", "[[512, 1, 3072], [16000, 3072]]",
          true);
   expect(&dimensions, "flash_attn::_flash_attn_forward",
@@ -133,6 +144,22 @@ static void a_dimension_is_what_its_place_says(void **state) {
   dimensions.parameters = 5;
   expect(&dimensions, "aten::mul_", "[[20000001], []]", "[\"float\"]", "[[100000005], []]", true);
   expect(&dimensions, "aten::mul_", "[[1000001], []]", "[\"float\"]", "[[9000009], []]", true);
+  lumos_job_free(job);
+}
+
+/* 1024 are a shard's part of a sequence, or the model's features: where shards do not split sequences, only these. */
+static void whole_sequences_have_no_parts(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  assert_true(lumos_sizes_on_shards(job, 1, &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[2048, 4096], [4096, 4096]]", true);
+  sizes.splits_sequence = false;
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[1024, 2048], [2048, 4096]]", true);
   lumos_job_free(job);
 }
 
@@ -189,6 +216,7 @@ int main(void) {
       cmocka_unit_test(sizes_follow),
       cmocka_unit_test(impossible_sizes_are_refused),
       cmocka_unit_test(a_dimension_is_what_its_place_says),
+      cmocka_unit_test(whole_sequences_have_no_parts),
       cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),
   };

@@ -1,0 +1,313 @@
+#include "rebuild/shards.h"
+
+#include "base/numbering.h"
+#include "base/text.h"
+#include "cost/transfers.h"
+#include "rebuild/gradients.h"
+#include "rebuild/halves.h"
+#include "rebuild/library.h"
+#include "rebuild/roles.h"
+#include "rebuild/supply.h"
+#include <lumos/hardware.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One standard deviation, in millionths. Chosen: such calls were recorded on one server. */
+enum { CALLS_SIGMA = 300000 };
+
+struct member { /* of a collective: the order-th of its group */
+  uint32_t group, order, task;
+  struct rebuild_operation what;
+};
+
+struct sharding {
+  struct lumos_job *job;
+  struct rebuild_weave weave;
+  struct rebuild_costs costs;
+  struct lumos_transfers *transfers;
+  struct lumos_nodes nodes;
+  uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
+  uint32_t *computes; /* by rank: lane; LUMOS_NONE */
+  uint32_t streams;   /* the first rank's lane; one a rank */
+  int32_t size;       /* ranks in a group */
+  uint32_t *groups;   /* by rank: index */
+  LUMOS_VECTOR(struct member) members;
+  lumos_string_id calls; /* the error that their CPU time has in common */
+  int64_t activations;   /* bytes */
+  int64_t tokens;        /* of a micro-batch */
+  int64_t taken;         /* ns of one all-reduce of activations */
+};
+
+static void find_launches(struct sharding *sharding) {
+  const struct lumos_job *job = sharding->job;
+  sharding->launches = lumos_allocate(job->tasks.count * sizeof *sharding->launches);
+  sharding->computes = lumos_allocate(job->ranks.count * sizeof *sharding->computes);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    sharding->launches[t] = LUMOS_NONE;
+  }
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    uint32_t compute = sharding->computes[r] = rebuild_compute_stream(job, r);
+    for (uint32_t i = 0; compute != LUMOS_NONE && i < job->lanes.items[compute].task_count; i++) {
+      uint32_t t = job->lanes.items[compute].task_first + i, call = job->tasks.items[t].call;
+      if (call != LUMOS_NONE) {
+        sharding->launches[call] = t;
+      }
+    }
+  }
+}
+
+/* Ranks are numbered as in Megatron-LM: those of tensor parallelism first. Some of each group are built. */
+static void add_group(struct sharding *sharding, uint32_t rank, int32_t first) {
+  struct lumos_job *job = sharding->job;
+  struct lumos_group group = lumos_group_empty;
+  struct lumos_text name = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&name, "tensor@%d", first);
+  lumos_text_char(&name, '\0');
+  group.rank = rank;
+  group.id = lumos_intern_text(job->strings, name.bytes);
+  group.role = LUMOS_TENSOR;
+  group.size = sharding->size;
+  group.member_first = (uint32_t)job->group_ranks.count;
+  group.member_count = (uint32_t)sharding->size;
+  for (int32_t i = 0; i < sharding->size; i++) {
+    lumos_vector_push(&job->group_ranks, first + i);
+  }
+  lumos_vector_push(&job->groups, group);
+  lumos_text_free(&name);
+}
+
+static void add_groups(struct sharding *sharding) {
+  const struct lumos_job *job = sharding->job;
+  struct lumos_numbering firsts = {0};
+  uint32_t before = (uint32_t)job->groups.count;
+  sharding->groups = lumos_allocate(job->ranks.count * sizeof *sharding->groups);
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    int32_t first = job->ranks.items[r].rank - job->ranks.items[r].parallel.tp;
+    sharding->groups[r] = before + lumos_number_of(&firsts, (uint64_t)first);
+    if (sharding->groups[r] == job->groups.count) {
+      add_group(sharding, r, first);
+    }
+  }
+  lumos_numbering_free(&firsts);
+}
+
+static struct rebuild_operation operation_for(const struct sharding *sharding, uint32_t rank, enum rebuild_end_of of) {
+  struct lumos_job *job = sharding->job;
+  const struct lumos_group *group = &job->groups.items[sharding->groups[rank]];
+  int32_t nodes =
+      lumos_nodes_spanned(&sharding->nodes, job->group_ranks.items + group->member_first, group->member_count);
+  bool input = of == REBUILD_INPUT;
+  int64_t bytes = input                  ? (int64_t)sizeof(int64_t) * sharding->tokens
+                  : of == REBUILD_LOGITS ? (int64_t)sizeof(float) * sharding->tokens
+                                         : sharding->activations;
+  const char *op = input ? "broadcast" : "all_reduce";
+  const struct lumos_transfer_shape shape = {op, bytes, group->size, nodes};
+  struct rebuild_operation operation = {.op = op,
+                                        .kernel = input ? "ncclDevKernel_Broadcast" : "ncclDevKernel_AllReduce",
+                                        .kind = LUMOS_COLLECTIVE,
+                                        .group = group->id,
+                                        .bytes = bytes};
+  rebuild_library_time(&operation, sharding->transfers, &shape);
+  return operation;
+}
+
+/* What Megatron-LM's Python and PyTorch's autograd take around a collective and the wait for it, in ns on the library's host: medians
+ * of a recording of Megatron-LM, by how much longer ops that only make views take there (6.5 times). Forward it is an
+ * autograd function of its own, whose node is passed backward. */
+static const struct around { int64_t before, behind; } arounds[] = {{4600, 2000}, {6500, 8000}};
+
+/* What comes on the compute stream behind all that the thread has launched by then; LUMOS_NONE: nothing. */
+static uint32_t next_kernel(const struct sharding *sharding, const struct rebuild_end *end, uint32_t compute) {
+  const struct lumos_job *job = sharding->job;
+  uint32_t last = end->kernel;
+  for (uint32_t t = end->after; t <= end->beside; t++) {
+    last = sharding->launches[t] != LUMOS_NONE && sharding->launches[t] > last ? sharding->launches[t] : last;
+  }
+  return last + 1 < job->tasks.count && job->tasks.items[last + 1].lane == compute ? last + 1 : LUMOS_NONE;
+}
+
+/* The first kernel that the thread launches behind a task; LUMOS_NONE: it launches none. */
+static uint32_t first_launched(const struct sharding *sharding, uint32_t behind) {
+  const struct lumos_lane *thread = &sharding->job->lanes.items[sharding->job->tasks.items[behind].lane];
+  uint32_t t = behind, end = thread->task_first + thread->task_count;
+  while (t < end && sharding->launches[t] == LUMOS_NONE) {
+    t++;
+  }
+  return t < end ? sharding->launches[t] : LUMOS_NONE;
+}
+
+/* Of calls from that task on: what they take on another server is not known. */
+static void doubt_calls(const struct sharding *sharding, uint32_t first) {
+  struct lumos_job *job = sharding->job;
+  for (uint32_t t = first; t < job->tasks.count; t++) {
+    if (!lumos_on_stream(job, &job->tasks.items[t])) {
+      lumos_task_detail(job, &job->tasks.items[t])->common_error = sharding->calls;
+    }
+  }
+}
+
+static void sum(struct sharding *sharding, const struct rebuild_end *end, uint32_t order) {
+  struct lumos_job *job = sharding->job;
+  const struct lumos_task *behind = &job->tasks.items[end->after];
+  uint32_t rank = lumos_rank_of(job, behind), before = (uint32_t)job->tasks.count, done;
+  struct lumos_task label = lumos_task_empty;
+  label.start = LUMOS_ABSENT;
+  label.step = behind->step;
+  label.phase = behind->phase;
+  label.part = behind->part;
+  label.micro_batch = behind->micro_batch;
+  label.layer = behind->layer;
+  const struct around *around = &arounds[end->of != REBUILD_INPUT && end->of != REBUILD_LOGITS && end->forward];
+  struct rebuild_writer writer = {.weave = &sharding->weave,
+                                  .costs = &sharding->costs,
+                                  .thread = behind->lane,
+                                  .after = end->after,
+                                  .compute = sharding->computes[rank],
+                                  .stream = sharding->streams + rank,
+                                  .before = around->before,
+                                  .behind = around->behind,
+                                  .label = label};
+  struct member member = {sharding->groups[rank], order, LUMOS_NONE, operation_for(sharding, rank, end->of)};
+  sharding->taken = end->of == REBUILD_HALF ? member.what.dur : sharding->taken;
+  member.task = rebuild_library_start(&writer, &member.what, end->kernel, &done);
+  writer.after = end->beside;
+  rebuild_library_wait(&writer, done);
+  doubt_calls(sharding, before);
+  uint32_t next =
+      end->of == REBUILD_INPUT ? first_launched(sharding, end->after) : next_kernel(sharding, end, writer.compute);
+  if (next != LUMOS_NONE) {
+    rebuild_library_hold(&writer, member.task, next, LUMOS_RECORDED);
+  }
+  lumos_vector_push(&sharding->members, member);
+}
+
+/* Of a rank, in the order of its compute stream. Of every token the loss sums the largest logit, the one that was asked for, and the
+ * exponentials. */
+static void sum_all(struct sharding *sharding, const struct rebuild_ends *ends) {
+  enum { SUMS_OF_LOSS = 3 };
+  const struct lumos_job *job = sharding->job;
+  uint32_t *orders = lumos_allocate_zeroed(job->ranks.count, sizeof *orders);
+  for (size_t i = 0; i < ends->items.count; i++) {
+    const struct rebuild_end *end = &ends->items.items[i];
+    uint32_t rank = lumos_rank_of(job, &job->tasks.items[end->kernel]);
+    bool loss = end->of == REBUILD_LOGITS;
+    for (int k = 0; k < (loss ? SUMS_OF_LOSS : 1); k++) {
+      sum(sharding, end, orders[rank]++);
+    }
+  }
+  free(orders);
+}
+
+static int by_group(const void *left, const void *right) {
+  const struct member *a = left, *b = right;
+  return a->group != b->group   ? LUMOS_ORDER(a->group, b->group)
+         : a->order != b->order ? LUMOS_ORDER(a->order, b->order)
+                                : LUMOS_ORDER(a->task, b->task);
+}
+
+/* Every rank of a group that is built does the same. */
+static bool join(struct sharding *sharding, struct lumos_error *error) {
+  const struct member *items = sharding->members.items;
+  LUMOS_VECTOR(uint32_t) tasks = {0};
+  size_t expected = 0;
+  bool good = true;
+  lumos_vector_sort(&sharding->members, by_group);
+  for (size_t first = 0, end; first < sharding->members.count && good; first = end) {
+    tasks.count = 0;
+    for (end = first; end < sharding->members.count && items[end].group == items[first].group &&
+                      items[end].order == items[first].order;) {
+      lumos_vector_push(&tasks, items[end++].task);
+    }
+    expected = items[first].order == 0 ? tasks.count : expected;
+    good = tasks.count == expected && items[first].what.bytes == items[end - 1].what.bytes;
+    rebuild_library_join(sharding->job, &items[first].what, tasks.items, (uint32_t)tasks.count, sharding->size,
+                         LUMOS_SYMMETRIC);
+  }
+  lumos_vector_free(&tasks);
+  return good ||
+         lumos_fail(error, "the recorded steps differ in what their layers do, so tensor-parallel ranks that are "
+                           "like them would not do the same; record steps that are alike");
+}
+
+static void tell(const struct sharding *sharding) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(
+      &text,
+      "the recorded job has one tensor-parallel rank, so what several sum is assumed. They do so as in Megatron-LM: "
+      "an all-reduce of %.1f MB behind each half of a layer, forward and backward, and in the embedding and the head. "
+      "Each takes %.1f us by what is known of like transfers, and the CPU time of PyTorch's calls on an H100 server, "
+      "scaled to this CPU (x %.2f)",
+      (double)sharding->activations / 1e6, (double)sharding->taken / 1000, (double)sharding->costs.pace / 1e6);
+  lumos_text_char(&text, '\0');
+  lumos_job_note(sharding->job, "transform.assumed_sums", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+                 "Record a job of two tensor-parallel ranks to have them measured");
+  lumos_text_free(&text);
+}
+
+static bool weave_sums(struct sharding *sharding, const struct lumos_job *from, const struct rebuild_ends *ends,
+                       struct lumos_error *error) {
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
+  if (hardware == NULL) {
+    return false;
+  }
+  sharding->nodes = lumos_nodes_of(from, NULL);
+  sharding->transfers = lumos_transfers_fit(from, hardware, &sharding->nodes);
+  lumos_hardware_free(hardware);
+  rebuild_costs_find(&sharding->costs, from);
+  find_launches(sharding);
+  rebuild_weave_begin(&sharding->weave, sharding->job);
+  int32_t stream = rebuild_free_stream(sharding->job);
+  sharding->streams = (uint32_t)sharding->job->lanes.count;
+  for (uint32_t r = 0; r < sharding->job->ranks.count; r++) {
+    (void)rebuild_weave_stream(&sharding->weave, r, stream);
+  }
+  add_groups(sharding);
+  sharding->calls = lumos_job_common_error(sharding->job, "rebuild.calls", "CPU time of calls that were put in",
+                                           CALLS_SIGMA, "how much servers differ in what such calls take");
+  sum_all(sharding, ends);
+  bool done = join(sharding, error);
+  lumos_vector_free(&sharding->members);
+  free(sharding->launches);
+  free(sharding->computes);
+  free(sharding->groups);
+  lumos_transfers_free(sharding->transfers);
+  struct lumos_error unused;
+  return rebuild_weave_end(&sharding->weave, done ? error : &unused) && done;
+}
+
+static bool check(const struct sharding *sharding, const struct rebuild_ends *ends, struct lumos_error *error) {
+  if (ends->unknown > 0 || ends->items.count == 0) {
+    return lumos_fail(error,
+                      "the recording does not show where attention and the feed-forward block of a layer end, so what "
+                      "tensor-parallel ranks would sum is not known; record the CPU's ops, launched one by one and not "
+                      "as a CUDA graph, or record a job of two such ranks");
+  }
+  return sharding->activations > 0 ||
+         lumos_fail(error,
+                    "how large activations are is not known, so neither is what tensor-parallel ranks would sum; "
+                    "record with record_shapes=True, or describe the model with --model-file");
+}
+
+static bool add_sums(struct lumos_job *built, const struct lumos_job *from, struct lumos_error *error) {
+  const struct lumos_model_description *model = &built->models.items[0];
+  struct sharding sharding = {.job = built,
+                              .size = model->sizes.tp,
+                              .activations = rebuild_activation_bytes(from),
+                              .tokens = (int64_t)model->sequence * model->micro_batch};
+  struct rebuild_ends ends;
+  uint32_t *likes = rebuild_find_likes(built, from);
+  rebuild_ends_find(&ends, built, from, likes);
+  bool done = check(&sharding, &ends, error) && weave_sums(&sharding, from, &ends, error);
+  if (done) {
+    tell(&sharding);
+  }
+  lumos_vector_free(&ends.items);
+  free(likes);
+  return done;
+}
+
+bool rebuild_shards(struct lumos_job *built, const struct lumos_job *from, struct lumos_error *error) {
+  int32_t was = from->models.count == 0 ? 1 : from->models.items[0].sizes.tp;
+  int32_t now = built->models.count == 0 ? 1 : built->models.items[0].sizes.tp;
+  return was > 1 || now <= 1 || add_sums(built, from, error);
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# From one tensor-parallel rank to several and back: which collectives a built job has, and that it takes what it took.
+#
+#   tests/cli/shards.sh
+#
+# Expected are the collectives that a true run of the emulated cluster records. How long such jobs take: cli/sizes.sh.
+. "$(dirname "$0")/lib.sh"
+. "$here/predictions.sh"
+
+model='--layers 2 --hidden 512 --heads 8 --seq 256 --vocab 8192 --micro-batches 2'
+
+# recorded FILE OPTIONS...: the graph of such a job.
+recorded() {
+  local file=$1
+  shift
+  rm -rf emulated
+  # shellcheck disable=SC2086
+  emulated-cluster --quiet --plain --steps 2 --record shapes,collectives $model "$@" emulated || fail "the emulated cluster fails: $*"
+  { lumos-parse emulated/rank*.json | lumos-graph; } >"$file" 2>message || fail "no graph of $*: $(head -c 300 message)"
+}
+
+# built FILE OPTIONS...: the job that lumos-transform makes of the recorded graph.
+built() {
+  local file=$1
+  shift
+  lumos-transform "$@" recorded -o "$file" 2>message || fail "$* is not built: $(head -c 300 message)"
+}
+
+# collectives STREAM...: how many there are of each operation, size and number of ranks, but for the few bytes of the gradients' norm, and gradients.
+collectives() {
+  only collective "$@" | sed -nE 's/.*"op":"([^"]*)".*"size":([0-9]+),"bytes":([0-9]+).*/\1 \3 of \2/p' | grep -vE ' (4|[0-9]{7,}) of ' | sort | uniq -c
+}
+
+# steps: of a stream at hand, the mean simulated step behind the first, in ns.
+mean_step() { predicted_step <"$1" | cut -d '|' -f 1; }
+
+for case in '' '--recompute full' '--pp 2' '--dp 2'; do
+  # shellcheck disable=SC2086
+  recorded true $case --tp 2
+  # shellcheck disable=SC2086
+  recorded recorded $case
+  built two --tp 2
+  collectives true >expected
+  collectives two >found
+  [ -s expected ] && same expected found "--tp 2 of one rank ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
+done
+
+# ---- there and back ----
+
+recorded recorded
+built same --rebuild
+built two --tp 2
+lumos-transform --tp 1 two -o back 2>message || fail "--tp 2, then --tp 1 is not built: $(head -c 300 message)"
+[ -z "$(collectives back)" ] || fail "one rank still has collectives: $(collectives back | head -n 3)"
+awk -v was="$(mean_step same)" -v is="$(mean_step back)" 'BEGIN { off = is / was - 1; exit off > 0.01 || off < -0.01 }' ||
+  fail "--tp 2, then --tp 1 takes $(mean_step back) ns, before it took $(mean_step same)"
+grep -qF '"code":"transform.assumed_sums"' two || fail 'nothing says that what ranks sum is assumed'
+! grep -qF '"code":"transform.assumed_sums"' back || [ "$(grep -cF '"code":"transform.assumed_sums"' back)" -eq 1 ] || fail 'the note stands twice'
+
+# ---- what does not show it ----
+
+recorded recorded --graphs layers
+! lumos-transform --tp 2 recorded >built 2>message || fail 'halves of layers are found in CUDA graphs'
+grep -qF 'where attention and the feed-forward block of a layer end' message || fail "of CUDA graphs it says: $(cat message)"
+
+proved "from one tensor-parallel rank to two the collectives of 4 true runs; to two and back the same step within 1 %"
+finish
