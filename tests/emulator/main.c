@@ -51,14 +51,15 @@ static bool commit(const struct output *output) {
   return good;
 }
 
-/* Runs differ only in the profiler: everything random belongs to its place. */
+/* Runs differ only in the profiler: everything random belongs to its place. The first, of which nothing is recorded but
+ * its steps, may be left out. */
 static bool run(const struct setup *setup, const struct output *output) {
   struct gpt *trainings[2] = {gpt_new(setup), gpt_new(setup)};
   int count = 0;
   const struct communicator *communicators = gpt_communicators(trainings[0], &count);
   struct recorder *recorder = recorder_new(setup, communicators, count);
   bool good = true;
-  for (int profiled = 0; profiled < 2 && good; profiled++) {
+  for (int profiled = setup->once; profiled < 2 && good; profiled++) {
     struct software software = gpt_software(trainings[profiled]);
     struct witness witness = recorder_witness(recorder, profiled == 1);
     good = machine_run(setup, &software, communicators, count, profiled == 1, &witness);

@@ -519,6 +519,8 @@ static const struct option options[] = {
      read_record, 0, 0, 0, NULL, 0},
     {"form", "NAME", "2026; 2024: collectives without numbers; 2022: none; cuda: no ops (2026)", read_choice, AT(form),
      0, 0, form_names, FORMS},
+    {"once", NULL, "not without the profiler, too: in half of the time; the truth has no steps without it", read_flag,
+     AT(once), 0, 0, NULL, 0},
     {"unseen", "on|off", "work launched before the recording is not in it, and awaited in its first step (off)",
      read_switch, AT(unseen), 0, 0, switch_names, 2},
     {"sample", "N", "one kernel of so many is recorded (1)", read_integer, AT(sample), 1, 1000, NULL, 0},

@@ -615,6 +615,9 @@ bool truth_write(const struct recorder *recorder) {
 
 /* Mean over the recorded steps. */
 static double mean_step_time(const struct recorder *recorder, const struct steps *steps) {
+  if (steps->count == 0) {
+    return 0;
+  }
   int first = steps->first + recorder->setup->warmup;
   int64_t length = end_of(steps, first + recorder->setup->steps - 1) - end_of(steps, first - 1);
   return (double)length / recorder->setup->steps;
@@ -629,7 +632,10 @@ void truth_tell(const struct recorder *recorder, FILE *file) {
     free(steps.at);
   }
   double work = (double)recorder->ranks * setup->gpu->flops;
-  fprintf(file, "%d %s, %d recorded: a step takes %.3f ms, %.3f ms without the profiler; MFU %.1f %%\n",
-          recorder->ranks, recorder->ranks == 1 ? "rank" : "ranks", recorder->recorded, times[PROFILED] / 1e6,
-          times[UNPROFILED] / 1e6, times[PROFILED] > 0 ? 100 * gpt_model_flops(setup) / times[PROFILED] / work : 0);
+  fprintf(file, "%d %s, %d recorded: a step takes %.3f ms", recorder->ranks, recorder->ranks == 1 ? "rank" : "ranks",
+          recorder->recorded, times[PROFILED] / 1e6);
+  if (times[UNPROFILED] > 0) {
+    fprintf(file, ", %.3f ms without the profiler", times[UNPROFILED] / 1e6);
+  }
+  fprintf(file, "; MFU %.1f %%\n", times[PROFILED] > 0 ? 100 * gpt_model_flops(setup) / times[PROFILED] / work : 0);
 }

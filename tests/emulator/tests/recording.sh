@@ -49,6 +49,12 @@ for job in record-* usual; do
   same <(jq -c .steps everything/truth.json) <(jq -c .steps "$job/truth.json") "$job: what is recorded changes the steps"
 done
 
+# The first of two runs may be left out: nothing else is another.
+emulate once "${small[@]}" --ranks 0 --without profiler --once
+same usual/rank0.json once/rank0.json '--once records something else'
+same <(jq -S 'del(.arguments, .steps[].unprofiled)' usual/truth.json) <(jq -S 'del(.arguments)' once/truth.json) '--once has another truth'
+same <(emulated-cluster "${small[@]}" --ranks none twice | sed 's/, [0-9.]* ms without the profiler//') <(emulated-cluster "${small[@]}" --ranks none --once alone) '--once reports another run'
+
 # ---- ranks, files, steps ----
 
 emulate all "${small[@]}" --dp 2
