@@ -59,6 +59,40 @@ void lumos_tell_network(struct lumos_job *job, const struct lumos_network *netwo
   lumos_text_free(&text);
 }
 
+/* A rank and its host's number. */
+struct placed {
+  int32_t rank;
+  uint32_t host;
+};
+
+static int by_place(const void *left, const void *right) {
+  const struct placed *a = left, *b = right;
+  return LUMOS_ORDER(a->rank, b->rank);
+}
+
+/* Ranks are numbered node by node: of neighbours, those of one host are on one node, and others are not. */
+static bool nodes_fit(const struct placed *ranks, size_t count, int32_t size) {
+  bool fits = true;
+  for (size_t i = 1; i < count && fits; i++) {
+    bool same = ranks[i - 1].rank / size == ranks[i].rank / size;
+    fits = same == (ranks[i - 1].host == ranks[i].host);
+  }
+  return fits;
+}
+
+/* The least size that fits, for not every rank of a node needs to be recorded. Where none does, as ranks are numbered in
+ * another way, as many as are recorded on one host. */
+static int32_t node_size_of(struct placed *ranks, size_t count, int32_t most) {
+  enum { LARGEST = 1024 }; /* GPUs in a node; chosen: more than any has */
+  qsort(ranks, count, sizeof *ranks, by_place);
+  for (int32_t size = most; size <= LARGEST; size++) {
+    if (nodes_fit(ranks, count, size)) {
+      return size;
+    }
+  }
+  return most;
+}
+
 struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network) {
   enum { GPUS = 8 }; /* of a server. Chosen: most have as many */
   int32_t told =
@@ -67,6 +101,7 @@ struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumo
     return (struct lumos_nodes){told, false};
   }
   struct lumos_numbering hosts = {0}, seen = {0}; /* seen: ranks of hosts; those built like one rank are one */
+  LUMOS_VECTOR(struct placed) ranks = {0};
   int32_t most = 0;
   uint32_t *counts = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *counts);
   for (size_t r = 0; r < job->ranks.count; r++) {
@@ -74,17 +109,22 @@ struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumo
     if (rank->host != LUMOS_NO_STRING) {
       uint32_t host = lumos_number_of(&hosts, rank->host);
       size_t before = seen.keys.count;
-      uint32_t number = (uint32_t)(rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from);
-      (void)lumos_number_of(&seen, lumos_key_pair(host, number));
-      counts[host] += seen.keys.count > before;
+      int32_t number = rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from;
+      (void)lumos_number_of(&seen, lumos_key_pair(host, (uint32_t)number));
+      if (seen.keys.count > before) {
+        lumos_vector_push(&ranks, ((struct placed){number, host}));
+        counts[host]++;
+      }
       most = (int32_t)counts[host] > most ? (int32_t)counts[host] : most;
     }
   }
   lumos_numbering_free(&seen);
   bool several = hosts.keys.count > 1;
+  int32_t size = several ? node_size_of(ranks.items, ranks.count, most) : most > GPUS ? most : GPUS;
+  lumos_vector_free(&ranks);
   free(counts);
   lumos_numbering_free(&hosts);
-  return several ? (struct lumos_nodes){most, false} : (struct lumos_nodes){most > GPUS ? most : GPUS, true};
+  return (struct lumos_nodes){size, !several};
 }
 
 static int by_number(const void *left, const void *right) {

@@ -115,6 +115,31 @@ static void a_described_network_goes_with_the_job(void **state) {
   lumos_job_free(job);
 }
 
+#define RANK_ON(rank, host) \
+  "{'type':'rank','rank':" #rank ",'world':16,'host':'" host "','window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
+
+/* Of 0 to 7 and 8 to 15 on two nodes some are recorded. With nodes of 7, 14 and 12 would be apart, which one host has. */
+static void a_node_is_as_large_as_its_hosts_ranks_lie_apart(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int32_t size;
+  } cases[] = {
+      {JOB_TEXT_HEADER RANK_ON(0, "a") RANK_ON(2, "a") RANK_ON(4, "a") RANK_ON(6, "a") RANK_ON(8, "b") RANK_ON(10, "b")
+           RANK_ON(12, "b") RANK_ON(14, "b"),
+       8},
+      {JOB_TEXT_HEADER RANK_ON(0, "a") RANK_ON(1, "a") RANK_ON(2, "b") RANK_ON(3, "b"), 2},
+      /* Numbered in turn: no size fits, and as many as one host shows are believed. */
+      {JOB_TEXT_HEADER RANK_ON(0, "a") RANK_ON(1, "b") RANK_ON(2, "a") RANK_ON(3, "b"), 2},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = job_from_text(cases[i].text);
+    assert_int_equal(lumos_nodes_of(job, NULL).size, cases[i].size);
+    assert_false(lumos_nodes_of(job, NULL).assumed);
+    lumos_job_free(job);
+  }
+}
+
 static int64_t start_of(const struct lumos_job *job, const struct lumos_run *runs, const char *name) {
   return runs[task_named(job, name)].start;
 }
@@ -179,6 +204,7 @@ int main(void) {
       cmocka_unit_test(jitter_is_of_kernels_and_adds_up_as_squares),
       cmocka_unit_test(a_model_adds_its_error_to_what_was_unsure_before),
       cmocka_unit_test(a_described_network_goes_with_the_job),
+      cmocka_unit_test(a_node_is_as_large_as_its_hosts_ranks_lie_apart),
       cmocka_unit_test(a_graph_is_launched_by_its_first_launch),
       cmocka_unit_test(a_long_silence_is_in_no_graph),
       cmocka_unit_test(the_profilers_error_is_of_what_is_the_hosts_own),
