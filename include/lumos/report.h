@@ -51,7 +51,8 @@ struct lumos_report_options {
   bool is_ratio;         /* these two are a ratio: as wide as the picture is */
   bool no_verdict;       /* a picture alone without the diagnosis under its title */
   bool full;             /* Markdown with all tables and notes */
-  bool details;          /* show host names, trace files and paths as recorded; false: fit to be handed on */
+  bool summary; /* JSON for a history: without tables, notes, definitions, and all that is of a rank or a part */
+  bool details; /* show host names, trace files and paths as recorded; false: fit to be handed on */
   bool has_step, has_detail, has_span;
   bool marks; /* uncertain waits are marked on the timeline; on the page, which has a switch for them, from the start */
 };

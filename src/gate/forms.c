@@ -274,7 +274,8 @@ static void put_json(const struct lumos_gate *gate, struct lumos_text *out) {
     lumos_text_format(out, "%s\n{\"metric\":\"%s\",\"unit\":\"%s\"", i == 0 ? "" : ",", metric->definition->name,
                       metric->definition->unit);
     put_scope(out, metric);
-    lumos_text_format(out, ",\"verdict\":\"%s\",\"reason\":\"%s\"", lumos_gate_verdict_name(metric->verdict),
+    lumos_text_format(out, ",\"worse\":\"%s\",\"verdict\":\"%s\",\"reason\":\"%s\"",
+                      metric->lower_is_worse ? "lower" : "higher", lumos_gate_verdict_name(metric->verdict),
                       reason_words(metric->reason));
     put_number(out, "baseline", metric->base, metric->baseline.count > 0 && known);
     put_number(out, "now", metric->tested.mean, metric->tested.count > 0);

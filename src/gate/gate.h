@@ -58,4 +58,8 @@ struct lumos_gate {
   bool tested;
 };
 
+/* What a report in JSON has of each metric, into `means`, an array of the caller's with an item for each. */
+bool gate_read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
+                     struct lumos_error *error) LUMOS_MUST_CHECK;
+
 #endif

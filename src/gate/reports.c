@@ -239,9 +239,8 @@ static struct gate_mean choose(const struct gate_metric *metric, struct found *f
   return mean_of(&found->of[source], edited && source == GATE_SIMULATED);
 }
 
-/* By threshold into `means`, an array of the caller's. */
-static bool read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
-                       struct lumos_error *error) {
+bool gate_read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
+                     struct lumos_error *error) {
   struct reading reading = {.gate = gate};
   reading.found = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *reading.found);
   bool good = read_report(&reading, report, error);
@@ -263,7 +262,7 @@ bool lumos_gate_is_report(const char *bytes, size_t length) {
 
 bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
   struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
-  bool good = read_means(gate, report, means, error);
+  bool good = gate_read_means(gate, report, means, error);
   for (size_t i = 0; good && i < gate->metrics.count; i++) {
     gate->metrics.items[i].tested = means[i];
   }
@@ -273,7 +272,7 @@ bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_e
 
 bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
   struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
-  bool good = read_means(gate, report, means, error);
+  bool good = gate_read_means(gate, report, means, error);
   for (size_t i = 0; good && i < gate->metrics.count; i++) {
     if (means[i].count > 0) {
       lumos_vector_push(&gate->metrics.items[i].baseline, means[i]);

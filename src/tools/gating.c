@@ -67,7 +67,9 @@ static bool add_baselines(const char *name, const struct tool_gating *gating, co
   for (size_t i = 0; good && i < gating->baselines.count; i++) {
     const char *path = gating->baselines.items[i].argument;
     const struct lumos_operands one = {.items = &path, .count = 1};
-    good = add_input(name, &one, input, gate, lumos_gate_baseline, error);
+    size_t nights = 0;
+    good = lumos_gate_baseline_folder(gate, path, &nights, error) &&
+           (nights > 0 || add_input(name, &one, input, gate, lumos_gate_baseline, error));
   }
   return good;
 }

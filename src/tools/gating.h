@@ -27,8 +27,8 @@ struct tool_gating {
        "baseline",                                                                                                     \
        "FILE",                                                                                                         \
        &(gating)->baselines,                                                                                           \
-       "What --gate compares with: a report in JSON, a stream, a trace or a folder of traces. Several are a "          \
-       "history."},                                                                                                    \
+       "What --gate compares with: a report in JSON, a stream, a trace, a folder of traces, or a folder of reports "   \
+       "in JSON, which is a history, as several are."},                                                                \
   {                                                                                                                    \
     LUMOS_OPTION_TEXT, 0, "junit", "FILE", &(gating)->junit, "Write the gate as JUnit XML to FILE, too."               \
   }

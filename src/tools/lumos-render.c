@@ -1,12 +1,14 @@
 /* lumos-render: simulated job in, report out. */
 #include "tools/comparing.h"
 #include "tools/gating.h"
+#include "tools/indexing.h"
 #include "tools/rendering.h"
 
 struct options {
   struct tool_rendering rendering;
   struct tool_gating gating;
   struct tool_input input;
+  const char *index; /* a folder; NULL: none is asked for */
   bool schema;
 };
 
@@ -22,9 +24,8 @@ static bool write_schema(const struct options *options, struct lumos_error *erro
   return lumos_output_commit(&output, error);
 }
 
-/* Two jobs: what differs. */
-static bool compare(const struct lumos_operands *operands, const struct options *given, struct lumos_error *error) {
-  const struct tool_rendering *rendering = &given->rendering;
+/* Where something else is written than the report of one job; `instead` says what. */
+static bool refuse_of_one_job(const struct tool_rendering *rendering, const char *instead, struct lumos_error *error) {
   const struct {
     const char *option;
     bool given;
@@ -36,6 +37,7 @@ static bool compare(const struct lumos_operands *operands, const struct options 
       {"--marks", rendering->report.marks},
       {"--details", rendering->report.details},
       {"--verdict", rendering->verdict},
+      {"--summary", rendering->summary != NULL},
       {"--picture", rendering->picturing.picture != NULL},
       {"--size", rendering->picturing.size != NULL},
       {"--ranks", rendering->picturing.ranks != NULL},
@@ -44,9 +46,34 @@ static bool compare(const struct lumos_operands *operands, const struct options 
   };
   for (size_t i = 0; i < sizeof of_one_job / sizeof *of_one_job; i++) {
     if (of_one_job[i].given) {
-      return lumos_fail(error, "%s is for the report of one job, and two are compared here; leave it out",
-                        of_one_job[i].option);
+      return lumos_fail(error, "%s is for the report of one job, and %s here; leave it out", of_one_job[i].option,
+                        instead);
     }
+  }
+  return true;
+}
+
+/* Many nights: how they went. */
+static bool write_index(const struct lumos_operands *operands, const struct options *given, struct lumos_error *error) {
+  const struct tool_rendering *rendering = &given->rendering;
+  const struct lumos_nights_options options = {.title = rendering->report.title,
+                                               .template_folder = rendering->report.template_folder};
+  if (operands->count > 0 || given->gating.thresholds != NULL || given->gating.baselines.count > 0 ||
+      given->gating.junit != NULL || rendering->report.full) {
+    return lumos_fail(error, "--index reads the folder of a history alone, with what gates wrote there; leave out %s",
+                      operands->count > 0      ? "the other inputs"
+                      : rendering->report.full ? "--full"
+                                               : "--gate and its options");
+  }
+  return refuse_of_one_job(rendering, "a history is shown", error) &&
+         tool_index(given->index, &options, rendering->output, rendering->format, error);
+}
+
+/* Two jobs: what differs. */
+static bool compare(const struct lumos_operands *operands, const struct options *given, struct lumos_error *error) {
+  const struct tool_rendering *rendering = &given->rendering;
+  if (!refuse_of_one_job(rendering, "two jobs are compared", error)) {
+    return false;
   }
   const struct tool_comparing comparing = {
       .format = rendering->format,
@@ -63,6 +90,9 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
   struct options *given = options;
   if (given->schema) {
     return operands->count == 0 ? write_schema(given, error) : lumos_fail(error, "--schema takes no stream");
+  }
+  if (given->index != NULL) {
+    return write_index(operands, given, error);
   }
   if (given->gating.thresholds != NULL || given->gating.baselines.count > 0 || given->gating.junit != NULL) {
     return tool_gate("lumos-render", operands, &given->gating, &given->input, given->rendering.output,
@@ -99,6 +129,10 @@ int main(int argc, char **argv) {
       TOOL_INPUT_OPTIONS(&options.input),
       TOOL_RENDERING_OPTIONS(&options.rendering),
       TOOL_GATING_OPTIONS(&options.gating),
+      TOOL_GROUP("History"),
+      TOOL_TEXT_ROW(0, "index", "DIR", &options.index,
+                    "Write the page of a history instead of a report: the trend of each job in DIR, its changes and "
+                    "nights. DIR holds summaries (lumos-report --summary DIR/JOB/2026-07-01.json)."),
       TOOL_GROUP("Schema"),
       TOOL_FLAG_ROW("schema", &options.schema,
                     "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),
@@ -121,6 +155,9 @@ int main(int argc, char **argv) {
       "lumos-render job.graph job.sim -o change.html",
       "Is it worse than before? Exits with 1 if it is",
       gate_example,
+      "The trend of many nights, each with its summary",
+      "mkdir -p nights/job; lumos-render --summary nights/job/2026-07-01.json job.sim; lumos-render --index nights -o "
+      "nights/index.html",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,

@@ -13,9 +13,9 @@ static bool goes_to_standard_output(const struct tool_rendering *rendering) {
   return rendering->output == NULL || strcmp(rendering->output, "-") == 0;
 }
 
-/* --verdict without -o prints the sentence alone. */
+/* --verdict without -o prints the sentence alone, --summary writes its file alone. */
 static bool wants_report(const struct tool_rendering *rendering) {
-  return rendering->output != NULL || !rendering->verdict;
+  return rendering->output != NULL || (!rendering->verdict && rendering->summary == NULL);
 }
 
 /* "html, json", or ".html, .json" */
@@ -141,6 +141,9 @@ bool tool_rendering_check(struct tool_rendering *rendering, struct lumos_error *
     return false;
   }
   const char *name = lumos_report_format_name(rendering->report.format);
+  if (!lumos_output_try(rendering->summary, error)) {
+    return false;
+  }
   if (!wants_report(rendering)) {
     return true;
   }
@@ -185,6 +188,24 @@ static bool write_report(struct lumos_job *job, const char *name, const struct t
   return good;
 }
 
+/* Of the same job, and with the same title. */
+static bool write_summary(struct lumos_job *job, const struct tool_rendering *rendering, struct lumos_error *error) {
+  const struct lumos_report_options brief = {.format = LUMOS_REPORT_JSON,
+                                             .summary = true,
+                                             .title = rendering->report.title,
+                                             .details = rendering->report.details};
+  struct lumos_text summary = LUMOS_TEXT_BUFFER;
+  struct lumos_output output;
+  bool good = lumos_report(job, &brief, &summary, error) && lumos_output_open(&output, rendering->summary, error);
+  tool_wipe(job);
+  if (good) {
+    lumos_text_add(&output.text, summary.bytes, summary.length);
+    good = lumos_output_commit(&output, error);
+  }
+  lumos_text_free(&summary);
+  return good;
+}
+
 static bool write_verdict(const struct lumos_job *job, struct lumos_error *error) {
   struct lumos_output output;
   if (!lumos_output_open(&output, NULL, error)) {
@@ -222,5 +243,6 @@ bool tool_rendering_write(struct lumos_job *job, const char *name, enum lumos_st
   }
   tool_warn(job, name, before);
   return (!wants_report(rendering) || write_report(job, name, rendering, error)) &&
+         (rendering->summary == NULL || write_summary(job, rendering, error)) &&
          (!rendering->verdict || write_verdict(job, error));
 }

@@ -10,7 +10,7 @@
 #include <lumos/report.h>
 
 struct tool_rendering {
-  const char *output, *format, *view, *step, *graph_nodes, *detail; /* as given */
+  const char *output, *format, *view, *step, *graph_nodes, *detail, *summary; /* as given */
   bool verdict;
   bool names_file; /* set by the tool: on a terminal a report without -o goes to report.FORMAT */
   char named[16];  /* that name, which `output` then points to */
@@ -32,6 +32,9 @@ struct tool_rendering {
                     "numbers) or csv (the metrics, one a row; with --view the table of that picture)."),              \
       TOOL_FLAG_ROW("verdict", &(rendering)->verdict,                                                                 \
                     "Print the verdict to standard output, one line; the report itself is written only with -o."),    \
+      TOOL_TEXT_ROW(0, "summary", "FILE", &(rendering)->summary,                                                      \
+                    "Write the summary to FILE, a small JSON document for a history (lumos-render --index); the "     \
+                    "report itself is written only with -o."),                                                        \
       TOOL_FLAG_ROW("full", &(rendering)->report.full,                                                                \
                     "Write every table and note in Markdown. By default it is a comment of at most 40 lines."),       \
       TOOL_TEXT_ROW(0, "title", "TEXT", &(rendering)->report.title,                                                   \

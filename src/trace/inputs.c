@@ -1,58 +1,38 @@
 /* Folders are listed, not walked: what lies deeper was put there on purpose. */
 #include "trace/inputs.h"
 
+#include "base/folder.h"
 #include "base/input.h"
-#include <dirent.h>
-#include <errno.h>
 #include <lumos/job.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static bool ends_with(const char *text, const char *ending) {
-  size_t length = strlen(text);
-  size_t ending_length = strlen(ending);
-  return length > ending_length && strcmp(text + length - ending_length, ending) == 0;
-}
 
 static bool is_trace_name(const char *name) {
-  return name[0] != '.' && (ends_with(name, ".json") || ends_with(name, ".json.gz") || ends_with(name, ".json.zst"));
+  return name[0] != '.' &&
+         (lumos_ends_with(name, ".json") || lumos_ends_with(name, ".json.gz") || lumos_ends_with(name, ".json.zst"));
 }
 
-static int compare_paths(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
 static void add_path(struct trace_paths *list, const char *folder, const char *name) {
-  size_t size = strlen(folder) + strlen(name) + 2;
-  char *path = lumos_allocate(size);
-  (void)snprintf(path, size, "%s%s%s", folder, folder[0] != '\0' && !ends_with(folder, "/") ? "/" : "", name);
-  lumos_vector_push(list, path);
+  lumos_vector_push(list, lumos_path_join(folder, name));
 }
 
 static bool list_folder(const char *folder, struct trace_paths *list, struct lumos_error *error) {
-  DIR *listing = opendir(folder);
-  if (listing == NULL) {
-    return lumos_fail(error, "%s: cannot list the folder: %s", folder, strerror(errno));
-  }
+  struct lumos_names names;
   size_t first = list->count;
-  const struct dirent *entry = NULL;
-  while ((entry = readdir(listing)) != NULL) {
-    if (is_trace_name(entry->d_name)) {
-      add_path(list, folder, entry->d_name);
+  bool good = lumos_folder_list(folder, &names, error);
+  for (size_t i = 0; i < names.count; i++) {
+    if (is_trace_name(names.items[i])) {
+      add_path(list, folder, names.items[i]);
     }
   }
-  (void)closedir(listing);
-  if (list->count == first) {
-    return lumos_fail(error, "%s: holds no file *.json, *.json.gz or *.json.zst; name the traces", folder);
-  }
-  qsort(list->items + first, list->count - first, sizeof *list->items, compare_paths);
-  return true;
+  lumos_names_free(&names);
+  return good && (list->count > first ||
+                  lumos_fail(error, "%s: holds no file *.json, *.json.gz or *.json.zst; name the traces", folder));
 }
 
 /* A file, or the traces of a folder. */
 static bool add_named(const char *path, struct trace_paths *list, struct lumos_error *error) {
-  struct stat about;
-  if (strcmp(path, "-") != 0 && stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+  if (strcmp(path, "-") != 0 && lumos_is_folder(path)) {
     return list_folder(path, list, error);
   }
   add_path(list, "", path);

@@ -52,13 +52,23 @@ void report_table_string(struct report_table *table, const struct lumos_strings 
   report_table_text(table, lumos_string(strings, id), lumos_string_length(strings, id));
 }
 
-void report_table_copy(struct report_table *table, struct lumos_text *text) {
+static const char *keep(struct report_table *table, const struct lumos_text *text) {
   if (table->texts == NULL) {
     table->texts = lumos_arena_new();
   }
-  report_table_text(table, lumos_arena_copy(table->texts, text->bytes == NULL ? "" : text->bytes, text->length),
-                    text->length);
+  return lumos_arena_copy(table->texts, text->bytes == NULL ? "" : text->bytes, text->length);
+}
+
+void report_table_copy(struct report_table *table, struct lumos_text *text) {
+  report_table_text(table, keep(table, text), text->length);
   text->length = 0;
+}
+
+void report_table_shown(struct report_table *table, struct lumos_text *html) {
+  struct report_cell *cell = &table->cells.items[table->cells.count - 1];
+  cell->shown = keep(table, html);
+  cell->shown_length = html->length;
+  html->length = 0;
 }
 
 size_t report_table_rows(const struct report_table *table) {
@@ -128,7 +138,8 @@ static bool is_text(enum report_column_kind kind) {
 /* What is not known is said. A name alone may be empty: it is then the trace's. */
 #define UNKNOWN "\xE2\x80\x93"
 static bool is_unknown(const struct report_column *column, const struct report_cell *cell) {
-  return column->kind == COLUMN_TEXT ? cell->length == 0 : !is_text(column->kind) && cell->value == LUMOS_ABSENT;
+  return column->kind == COLUMN_TEXT ? cell->length == 0 && cell->shown == NULL
+                                     : !is_text(column->kind) && cell->value == LUMOS_ABSENT;
 }
 
 static void put_heading(const struct report_column *column, struct lumos_text *out) {
@@ -219,12 +230,20 @@ static void open_bar(int64_t value, int64_t largest, struct lumos_text *out) {
   lumos_text_put(out, "\">");
 }
 
+static void put_text(const struct report_cell *cell, struct lumos_text *out) {
+  if (cell->shown != NULL) {
+    lumos_text_add(out, cell->shown, cell->shown_length);
+  } else {
+    report_put_name(out, cell->bytes, cell->length);
+  }
+}
+
 static void put_cell(const struct report_column *column, const struct report_cell *cell, int64_t largest,
                      struct lumos_text *out) {
   switch (column->kind) {
     case COLUMN_NAME:
       lumos_text_put(out, "<th scope=\"row\" class=\"name\">");
-      report_put_name(out, cell->bytes, cell->length);
+      put_text(cell, out);
       lumos_text_put(out, "</th>");
       return;
     case COLUMN_TEXT:
@@ -232,7 +251,7 @@ static void put_cell(const struct report_column *column, const struct report_cel
       if (is_unknown(column, cell)) {
         lumos_text_put(out, UNKNOWN);
       } else {
-        report_put_name(out, cell->bytes, cell->length);
+        put_text(cell, out);
       }
       break;
     case COLUMN_PAINT: {

@@ -43,6 +43,8 @@ struct report_cell {
   int64_t value;     /* numbers, or a paint; LUMOS_ABSENT: a dash */
   const char *bytes; /* texts: of the job, literal, or the table's own */
   size_t length;
+  const char *shown; /* of a text: HTML of ours that a page shows in its place; NULL: there is none */
+  size_t shown_length;
 };
 
 struct report_table {
@@ -73,6 +75,8 @@ void report_table_word(struct report_table *table, const char *nul_terminated);
 void report_table_string(struct report_table *table, const struct lumos_strings *strings, uint32_t id);
 /* A copy of `text`, which is emptied. */
 void report_table_copy(struct report_table *table, struct lumos_text *text);
+/* What a page shows in the place of the text that was pushed last: a copy of `html`, which is emptied. */
+void report_table_shown(struct report_table *table, struct lumos_text *html);
 size_t report_table_rows(const struct report_table *table);
 /* The number in a cell; row and column are in range. */
 int64_t report_table_value(const struct report_table *table, size_t row, size_t column);

@@ -119,17 +119,31 @@ static void put_all_definitions(const struct lumos_job *job, struct lumos_text *
   }
 }
 
+/* Of the whole job, or by kind: what a history shows, and most gates ask for. */
+static bool is_of_history(const struct lumos_scope *scope) {
+  return scope->rank == LUMOS_ABSENT_INT && scope->lane == LUMOS_NONE && scope->group == LUMOS_NO_STRING &&
+         scope->layer == LUMOS_ABSENT_INT && scope->task == LUMOS_NONE && scope->stage == LUMOS_ABSENT_INT &&
+         scope->peer == LUMOS_ABSENT_INT && scope->op == LUMOS_NO_STRING && scope->module == LUMOS_NO_STRING &&
+         scope->name == LUMOS_NO_STRING && scope->phase == 0;
+}
+
 bool report_document_write(struct report_content *content, struct lumos_text *out, struct lumos_error *error) {
   const struct lumos_job *job = content->job;
+  bool brief = content->options->summary, first = true;
   (void)error;
-  report_summary_begin(content, out);
+  (brief ? report_summary_begin_brief : report_summary_begin)(content, out);
   lumos_text_put(out, ",\n\"metrics\":[");
   for (size_t i = 0; i < job->metrics.count; i++) {
-    lumos_text_put(out, i == 0 ? "" : ",\n");
-    put_metric(job, &job->metrics.items[i], out);
+    if (!brief || is_of_history(&job->metrics.items[i].scope)) {
+      lumos_text_put(out, first ? "" : ",\n");
+      put_metric(job, &job->metrics.items[i], out);
+      first = false;
+    }
   }
-  lumos_text_put(out, "],\n\"definitions\":[");
-  put_all_definitions(job, out);
+  if (!brief) {
+    lumos_text_put(out, "],\n\"definitions\":[");
+    put_all_definitions(job, out);
+  }
   lumos_text_put(out, "]}\n");
   return true;
 }

@@ -2,13 +2,16 @@
  * out is in no sum or mean (facts.h). */
 #include "report/forms/summary.h"
 
+#include "job/date.h"
 #include "report/content/gantt.h"
 #include "report/content/losses.h"
 #include "report/content/notes.h"
 #include "report/diagnosis/first_screen.h"
 #include "report/diagnosis/json.h"
 #include "report/text/numbers.h"
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 /* Each row has two timelines, as in the table of steps. */
 enum { SUMMARY_FORMAT = 1, MOST_ROWS = REPORT_ROWS / TIMELINES };
@@ -175,17 +178,22 @@ static void put_tables(const struct report_table *tables, struct lumos_text *out
   lumos_text_char(out, '}');
 }
 
-void report_summary_begin(const struct report_content *content, struct lumos_text *out) {
-  const struct report_facts *facts = &content->facts;
-  struct diagnosis_story story = report_story(content);
-  struct lumos_text verdict = LUMOS_TEXT_BUFFER;
-  report_put_diagnosis(&story, &verdict);
-  lumos_text_format(out, "{\"format\":%d,", SUMMARY_FORMAT);
+/* {"format","title" */
+static void begin(const struct report_content *content, struct lumos_text *out) {
   const char *title = report_title(content);
+  lumos_text_format(out, "{\"format\":%d,", SUMMARY_FORMAT);
   if (title != NULL) {
     put_string(out, "title", title, strlen(title));
     lumos_text_char(out, ',');
   }
+}
+
+/* "verdict","diagnosis","edited","world","step_time","loss" */
+static void put_head(const struct report_content *content, struct lumos_text *out) {
+  const struct report_facts *facts = &content->facts;
+  struct diagnosis_story story = report_story(content);
+  struct lumos_text verdict = LUMOS_TEXT_BUFFER;
+  report_put_diagnosis(&story, &verdict);
   put_string(out, "verdict", verdict.bytes, verdict.length);
   lumos_text_free(&verdict);
   lumos_text_put(out, ",\n\"diagnosis\":");
@@ -199,6 +207,12 @@ void report_summary_begin(const struct report_content *content, struct lumos_tex
   put_range(facts->step_range, out);
   lumos_text_put(out, "},\n\"loss\":");
   put_loss(facts, out);
+}
+
+void report_summary_begin(const struct report_content *content, struct lumos_text *out) {
+  const struct report_facts *facts = &content->facts;
+  begin(content, out);
+  put_head(content, out);
   lumos_text_put(out, ",\n\"best\":");
   put_best(&content->opportunities, out);
   lumos_text_put(out, ",\n\"trust\":");
@@ -211,6 +225,32 @@ void report_summary_begin(const struct report_content *content, struct lumos_tex
   put_tables(content->tables, out);
   lumos_text_put(out, ",\n\"notes\":");
   report_notes_json(facts->job, out);
+}
+
+/* When the job was recorded, in UTC. */
+static void put_recorded(const struct lumos_job *job, struct lumos_text *out) {
+  struct lumos_dates dates;
+  struct tm date;
+  lumos_text_put(out, ",\"recorded\":");
+  if (!lumos_job_dates(job, &dates)) {
+    lumos_text_put(out, "null");
+    return;
+  }
+  time_t seconds = (time_t)(dates.start / INT64_C(1000000000));
+  (void)gmtime_r(&seconds, &date); /* the years of ns in int64_t are 1678 to 2262 */
+  lumos_text_format(out, "\"%04d-%02d-%02dT%02d:%02d:%02dZ\"", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday,
+                    date.tm_hour, date.tm_min, date.tm_sec);
+}
+
+void report_summary_begin_brief(const struct report_content *content, struct lumos_text *out) {
+  const struct lumos_job *job = content->facts.job;
+  begin(content, out);
+  lumos_text_put(out, "\"summary\":true");
+  put_recorded(job, out);
+  lumos_text_format(out, ",\"ranks\":%" PRId64 ",\n", lumos_job_weight(job));
+  put_head(content, out);
+  lumos_text_put(out, ",\n\"trust\":");
+  put_trust(&content->facts, out);
 }
 
 void report_summary(const struct report_content *content, struct lumos_text *out) {

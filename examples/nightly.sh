@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# Every night: from a folder of traces to reports, gate and history.
+#
+#   nightly.sh TRACES HISTORY [--night NAME] [--gate THRESHOLDS.json] [--keep N]
+#
+# TRACES holds the traces of one job (rank0.json.gz and so on), of several whose names differ before "rank" (gpt-rank0.json.gz), or a folder
+# for each job. Where several runs of a job lie there, the last counts. HISTORY gets for each job a folder with
+#
+#   NIGHT.html, NIGHT.json            the report and its summary; latest.html is the last good report
+#   NIGHT.gate.json, NIGHT.gate.md    with --gate: held against the job's first 10 nights, once there are 5
+#   NIGHT.failed                      instead of these, where there is no report: why
+#
+# and index.html, the page of all jobs. NAME is today, as 2026-07-01. The last N nights of each job are kept (90), and those that the gate refers
+# to. So a regression stays one, night for night, and a slow one is found, until somebody accepts it: after "echo NIGHT >HISTORY/JOB/accepted" the
+# gate refers to the 10 nights from that one on.
+#
+# Exit status: 0, 1 where a job regressed, 2 where one failed. Messages go to standard error.
+#
+#   crontab   30 6 * * *  /opt/lumos/examples/nightly.sh /data/traces /srv/www/nights --gate /etc/lumos/thresholds.json
+#   systemd   lumos-nightly.service and lumos-nightly.timer beside this file
+set -uo pipefail
+
+usage() {
+  sed -n '2,23s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+say() { printf 'nightly: %s\n' "$*" >&2; }
+
+[ $# -ge 2 ] || usage
+traces=$1 history=$2 night=$(date +%F) thresholds='' keep=90 fewest=5 most=10
+shift 2
+while [ $# -ge 2 ]; do
+  case $1 in
+    --night) night=$2 ;;
+    --gate) thresholds=$2 ;;
+    --keep) keep=$2 ;;
+    *) usage ;;
+  esac
+  shift 2
+done
+[[ $# -eq 0 && $keep =~ ^[1-9][0-9]*$ && $night =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || usage
+[ -d "$traces" ] || { say "$traces is not a folder of traces"; exit 2; }
+[ -z "$thresholds" ] || [ -r "$thresholds" ] || { say "$thresholds cannot be read"; exit 2; }
+mkdir -p "$history" || exit 2
+
+# One at a time: whoever comes second goes away.
+exec 9>"$history/.lock"
+flock -n 9 || { say "another run works on $history; nothing is done"; exit 2; }
+
+# What is made comes into the history whole, or not at all.
+made=$(mktemp -d "$history/.made-XXXXXX") || exit 2
+trap 'rm -rf "$made"' EXIT
+trap 'exit 2' INT TERM HUP
+
+# jobs: "NAME TAB FILE OR FOLDER" for each that there is, by name.
+is_trace='.*\.json\(\.gz\|\.zst\)?'
+jobs() {
+  local file base name
+  find -L "$traces" -maxdepth 1 -type f -regex "$is_trace" -print | while IFS= read -r file; do
+    base=${file##*/}
+    shopt -s nocasematch
+    [[ $base =~ ^(.*)rank[-_.=]?[0-9] ]] && name=${BASH_REMATCH[1]} || name=
+    shopt -u nocasematch
+    name=${name%"${name##*[!-_. ]}"}
+    printf '%s\t%s\n' "${name:-$(basename "$(realpath "$traces")")}" "$file"
+  done
+  find -L "$traces" -mindepth 1 -maxdepth 1 -type d ! -name '.*' -print | while IFS= read -r file; do
+    [ -z "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s\t%s\n' "${file##*/}" "$file"
+  done
+}
+
+# report NAME INPUT...: into $made; its messages into $made/message.
+report() {
+  lumos-report --run last "${@:2}" -o "$made/$night.html" --summary "$made/$night.json" 2>"$made/message" && return
+  [ -s "$made/message" ] || echo 'lumos-report failed without a message' >"$made/message"
+  return 1
+}
+
+# earlier FOLDER: its nights before this one that have a report, the oldest first.
+earlier() {
+  local file name
+  for file in "$1"/*.json; do
+    name=${file##*/} name=${name%.json}
+    [[ ! -e $file || $name == *.gate || ! $name < $night ]] || printf '%s\n' "$name"
+  done
+}
+
+# references FOLDER: the nights that the gate compares with.
+references() {
+  local name from=''
+  [ ! -r "$1/accepted" ] || read -r from <"$1/accepted"
+  earlier "$1" | while IFS= read -r name; do [[ $name < $from ]] || printf '%s\n' "$name"; done | head -n "$most"
+}
+
+# gate FOLDER: of $made, where there are enough nights.
+gate() {
+  local name status options=()
+  while IFS= read -r name; do options+=(--baseline "$1/$name.json"); done < <(references "$1")
+  [ ${#options[@]} -ge $((2 * fewest)) ] || return 0
+  lumos-render --gate "$thresholds" "${options[@]}" "$made/$night.json" -o "$made/$night.gate.json" 2>"$made/message"
+  status=$?
+  [ $status -gt 1 ] || lumos-render --gate "$thresholds" "${options[@]}" "$made/$night.json" -o "$made/$night.gate.md" 2>/dev/null
+  return $status
+}
+
+# forget FOLDER: all but the last nights and those that the gate refers to.
+forget() {
+  local name
+  find "$1" -maxdepth 1 -type f \( -name '*.json' -o -name '*.failed' \) ! -name '*.gate.json' -printf '%f\n' |
+    sed 's/\.[^.]*$//' | sort -u | head -n "-$keep" | comm -23 - <(references "$1") | while IFS= read -r name; do
+    rm -f "$1/$name".{html,json,failed,gate.json,gate.md}
+  done
+}
+
+failed=0 regressed=0
+# fail FOLDER NAME: the night has no report; earlier ones, and one of an earlier run in the same night, stay.
+fail() {
+  mv "$made/message" "$1/$night.failed"
+  say "$2: no report of $night: $(head -n 1 "$1/$night.failed")"
+  failed=1
+}
+
+# one NAME INPUT...: a job.
+one() {
+  local folder=$history/$1 last
+  mkdir -p "$folder" || { failed=1; return; }
+  rm -f "${made:?}"/*
+  if ! report "$@"; then
+    fail "$folder" "$1"
+    return
+  fi
+  last=$(earlier "$folder" | tail -n 1)
+  if [ -n "$last" ] && cmp -s "$folder/$last.json" "$made/$night.json"; then
+    echo "the same recording as $last: nothing new was recorded" >"$made/message"
+    fail "$folder" "$1"
+    return
+  fi
+  if [ -n "$thresholds" ]; then
+    gate "$folder"
+    case $? in
+      0) ;;
+      1) regressed=1 && say "$1: $(head -n 1 "$made/message")" ;;
+      *) failed=1 && say "$1: no gate: $(head -n 1 "$made/message")" ;;
+    esac
+  fi
+  rm -f "$made/message" "$folder/$night".{failed,gate.json,gate.md}
+  mv "$made"/* "$folder/" || { failed=1; return; }
+  ln -sfn "$night.html" "$made/latest" && mv -T "$made/latest" "$folder/latest.html"
+  forget "$folder"
+}
+
+declare -A inputs=()
+found=0
+while IFS=$'\t' read -r name input; do
+  name=${name//[!A-Za-z0-9._-]/_}
+  inputs[${name/#./_}]+=$input$'\n'
+  found=1
+done < <(jobs | sort)
+[ $found -eq 1 ] || { say "$traces holds no traces (*.json, *.json.gz, *.json.zst), nor folders of them"; failed=1; }
+for name in $(printf '%s\n' "${!inputs[@]}" | sort); do
+  mapfile -t files <<<"${inputs[$name]%$'\n'}"
+  one "$name" "${files[@]}"
+done
+if [ -n "$(find "$history" -mindepth 2 -maxdepth 2 \( -name '*.json' -o -name '*.failed' \) -print -quit)" ]; then
+  lumos-render --index "$history" -o "$history/index.html" || failed=1
+fi
+[ $failed -eq 0 ] || exit 2
+exit $regressed
