@@ -140,9 +140,11 @@ static void list_nights(const struct history_job *job, const char *name, struct 
       push_result(table, &job->nights[slot->night]);
     }
   }
-  lumos_text_put(&table->caption,
-                 "The last night first. Times are means over steps; of a recording of three or more steps the first is "
-                 "left out, as in the gate. Ranks are those with a trace.");
+  report_put_cut(&table->caption, job->name, strlen(job->name), LONGEST_NAME); /* captions name regions: no two alike */
+  lumos_text_put(
+      &table->caption,
+      ": the last night first. Times are means over steps; of a recording of three or more steps the first is "
+      "left out, as in the gate. Ranks are those with a trace.");
   if (job->left_out > 0) {
     lumos_text_put(&table->rest, "Older nights that are left out: ");
     report_put_count(&table->rest, (int64_t)job->left_out);

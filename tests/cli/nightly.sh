@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# examples/nightly.sh as cron would call it: several jobs of one folder, a planted regression, a missing rank, damaged files, a night that fails, a
+# second run beside it, and old nights. Nights of emulated jobs: a few, the first five of which are one night with other figures.
+#
+# LUMOS_ALL=yes: thirty nights, each emulated, with two regressions of a job, a missing rank and a damaged file, and another job that stays as it is.
+. "$(dirname "$0")/lib.sh"
+command -v jq >/dev/null || skip 'jq is not here (apt-get install jq)'
+nightly=$source_folder/examples/nightly.sh
+recording='--layers 1 --hidden 512 --seq 256 --micro-batches 1 --dp 2 --steps 3 --jitter 0.1 --quiet'
+printf '{"format":1,"metrics":[{"metric":"step_time","relative":0.02}]}' >limits
+
+# night STATUS NAME [OPTION...]: a run; what it says is in `said`.
+night() {
+  local status=0
+  "$nightly" traces nights --night "$2" --gate limits "${@:3}" >said 2>&1 || status=$?
+  [ "$status" -eq "$1" ] || fail "night $2 ended with $status, not $1: $(head -c 500 said)"
+}
+there() { for file in "$@"; do [ -e "nights/$file" ] || fail "nights/$file is not there"; done; }
+gone() { for file in "$@"; do [ ! -e "nights/$file" ] || fail "nights/$file is there"; done; }
+page() {
+  valid_html nights/index.html
+  sed 's/\xc2\xa0/ /g' nights/index.html >page.html
+  summary page.html >rows
+}
+column() { jq -r --arg table "$1" --argjson column "$2" '.tables[$table].rows | map(.[$column] // "-") | join(",")' rows; }
+
+# emulate FOLDER OPTION...: its traces, and no word of the truth.
+emulate() {
+  # shellcheck disable=SC2086
+  emulated-cluster $recording "${@:2}" "$1" && rm -f "$1/truth.json"
+}
+
+# --- Which jobs there are ---
+
+mkdir -p traces/alone
+emulate one --seed 1
+cp one/rank0.json.gz traces/gpt-rank0.json.gz
+cp one/rank1.json.gz traces/gpt-rank1.json.gz
+cp one/rank0.json.gz 'traces/My Bert_Rank-0.json.gz'
+cp one/rank0.json.gz traces/alone
+touch traces/readme.txt
+night 0 2026-07-01
+[ "$(cd nights && echo */)" = 'My_Bert/ alone/ gpt/' ] || fail "the jobs are $(cd nights && echo */)"
+there {gpt,alone,My_Bert}/2026-07-01.{html,json} gpt/latest.html index.html
+gone gpt/2026-07-01.gate.json
+[ "$(jq .ranks nights/gpt/2026-07-01.json)" = 2 ] && [ "$(jq .ranks nights/alone/2026-07-01.json)" = 1 ] || fail 'ranks are of the wrong job'
+
+# --- Nights ---
+
+# Five of the same job, whose step takes 0.5 % more or less; then one that is like them, one that is slower, one without a rank.
+rm -rf traces nights/{alone,My_Bert}
+mkdir traces
+for day in 2 3 4 5; do
+  jq -c --argjson factor "1.00$((day % 2 * 5))" '.metrics |= map(if .name == "step_time" then .value = (.value * $factor | round) else . end)' nights/gpt/2026-07-01.json >nights/gpt/2026-07-0$day.json
+done
+emulate traces/gpt --seed 2
+night 0 2026-07-06
+there gpt/2026-07-06.{html,json,gate.json,gate.md}
+jq -e '.metrics[0].baselines == 5 and .verdict != "regression"' nights/gpt/2026-07-06.gate.json >/dev/null || fail "the gate of an equal night says $(cat nights/gpt/2026-07-06.gate.json)"
+emulate traces/gpt --seed 3 --slow-host 0=1.3
+night 1 2026-07-07
+grep -q '^nightly: gpt: lumos-render: regression: step_time +' said || fail "a regression is told as '$(cat said)'"
+page
+grep -q '<h1>gpt is worse than its baseline: step time +' page.html || fail 'the page does not begin with the regression'
+emulate traces/gpt --seed 4
+rm traces/gpt/rank1.json.gz
+head -c 3000 /dev/urandom >traces/gpt/rank1.json.gz
+night 0 2026-07-08
+page
+[[ $(column nights1 7) == '1 of 2,2,'* ]] || fail "a missing rank is told as $(column nights1 7)"
+
+# A night that fails leaves the last good page and a message; one that recorded nothing new is such a night.
+night 2 2026-07-09
+grep -q '^nightly: gpt: no report of 2026-07-09: the same recording as 2026-07-08' said || fail "an old recording is told as '$(cat said)'"
+head -c 3000 /dev/urandom >traces/gpt/rank0.json.gz
+night 2 2026-07-10
+grep -q '^nightly: gpt: no report of 2026-07-10: lumos-report: ' said || fail "a damaged job is told as '$(cat said)'"
+there gpt/2026-07-{09,10}.failed gpt/2026-07-08.html
+gone gpt/2026-07-{09,10}.{html,json}
+[ "$(readlink nights/gpt/latest.html)" = 2026-07-08.html ] || fail "the last good report is $(readlink nights/gpt/latest.html)"
+page
+[[ $(column nights1 8) == 'failed: lumos-report: '*',failed: the same recording as '* ]] || fail "failed nights are told as $(column nights1 8)"
+[ -z "$(find nights -name '.made-*')" ] || fail 'a run leaves what it made'
+
+# One run at a time.
+exec 8>nights/.lock
+flock 8
+night 2 2026-07-11
+grep -q 'another run' said || fail "a second run says '$(cat said)'"
+exec 8>&-
+gone gpt/2026-07-11.failed
+
+# Old nights go, but for those that the gate refers to; from an accepted one on it refers to no older ones.
+rm -rf traces/gpt
+emulate traces/gpt --seed 3 --slow-host 0=1.3
+echo 2026-07-07 >nights/gpt/accepted
+night 0 2026-07-12 --keep 2
+there gpt/2026-07-{07,08,12}.json gpt/2026-07-10.failed gpt/accepted
+gone gpt/2026-07-0{1,2,6}.{html,json,gate.json,gate.md} gpt/2026-07-09.failed gpt/2026-07-12.gate.json
+
+for wrong in '' 'traces' 'missing nights' 'traces nights --keep 0' 'traces nights --night ../x' 'traces nights --gate missing' 'traces nights --what'; do
+  # shellcheck disable=SC2086
+  "$nightly" $wrong >said 2>&1 && fail "'nightly.sh $wrong' is done"
+  [ -s said ] || fail "'nightly.sh $wrong' says nothing"
+done
+mkdir nothing
+"$nightly" nothing empty >said 2>&1
+[ $? -eq 2 ] && grep -q 'holds no traces' said || fail "a folder without traces: $(cat said)"
+command -v systemd-analyze >/dev/null && {
+  sed "s|/opt/lumos/examples/nightly.sh|$nightly|" "$source_folder/examples/lumos-nightly.service" >lumos-nightly.service
+  cp "$source_folder/examples/lumos-nightly.timer" .
+  systemd-analyze verify --man=no ./lumos-nightly.timer ./lumos-nightly.service >unit 2>&1 && [ ! -s unit ] || fail "systemd finds fault: $(head -3 unit)"
+}
+
+# --- Thirty nights ---
+
+# One job slows from the 11th on (its matrix products take 8 % longer) and from the 22nd on (its transfers half as long again); in the 16th a rank is
+# missing, in the 19th a file is cut, in the 25th one is damaged, and the 27th is not run. Another job stays as it is.
+thirty() {
+  local day options
+  recording='--layers 2 --hidden 2048 --seq 2048 --dp 2 --steps 4 --quiet'
+  rm -rf traces nights
+  for day in {01..30}; do
+    [ "$day" != 27 ] || continue
+    options=()
+    ((10#$day < 11)) || options+=(--scale gemm=1.08)
+    ((10#$day < 22)) || options+=(--slow-link 0-1=1.5)
+    rm -rf traces
+    emulate traces/train --seed "$((10#$day))" ${options[@]+"${options[@]}"}
+    emulate traces/steady --seed "$((100 + 10#$day))"
+    [ "$day" != 16 ] || rm traces/train/rank1.json.gz
+    [ "$day" != 19 ] || truncate -s 3000 traces/train/rank1.json.gz
+    [ "$day" != 25 ] || head -c 2000 /dev/urandom >traces/train/rank0.json.gz
+    "$nightly" traces nights --night "2026-07-$day" --gate limits >said 2>&1
+    echo "$day $?" >>ends
+  done
+  page
+  check 'from the first planted change on every night is a regression' [ "$(awk '$1 >= 11 && $2 != 1' ends | wc -l)" -eq 0 ]
+  check "at most one of the ten nights before it is: $(awk '$1 < 11 && $2 != 0' ends | wc -l)" [ "$(awk '$1 < 11 && $2 != 0' ends | wc -l)" -le 1 ]
+  check 'the missing night is missing, and missing ranks are told' [ "$(jq '[.tables.nights2.rows[] | select(.[0] == "1 night missing" or .[7] == "1 of 2")] | length' rows)" -eq 3 ]
+  grep -oE '<li .*(Step time rose|MFU fell|Exposed communication rose) .* on 2026-07-[0-9]+' page.html >found
+  check 'the first change is found in its night' [ "$(grep -c 'Step time rose .* on 2026-07-11' found)" -eq 1 ]
+  check 'the second change is found within a night' [ "$(grep -cE 'Step time rose .* on 2026-07-2[123]' found)" -eq 1 ]
+  check "a job that stays as it is has no change: $(jq -r '.tables.jobs.rows[0][9]' rows)" [ "$(sed -n '/<h2 id="job-1">/,/<h2 id="job-2">/p' page.html | grep -c '<li class')" -eq 0 ]
+}
+rarely thirty
+proved 'every night comes to what it should: reports, gates, messages, and one page of all'
+finish
