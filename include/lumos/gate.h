@@ -34,8 +34,9 @@ bool lumos_gate_is_report(const char *bytes, size_t length);
 /* Add a report in JSON (lumos_report), a NUL behind it: the one that is tested, or one of the baseline. */
 bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_error *error) LUMOS_MUST_CHECK;
 bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) LUMOS_MUST_CHECK;
-/* Add the reports in JSON, *.json, of a folder, but for what gates wrote there, *.gate.json; *added: how many. Those that cannot
- * be read are left out. True with none of what is no folder, or one without a report; false where it cannot be listed. */
+/* Add the reports in JSON, *.json, of a folder, but for what gates wrote there, *.gate.json; *added: how many. Those that
+ * cannot be read are left out. True with *added 0 for a path that is not a folder, or has no report in it; false where the
+ * folder cannot be listed. */
 bool lumos_gate_baseline_folder(struct lumos_gate *gate, const char *folder, size_t *added,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -2,7 +2,7 @@
  *
  * A night is a report in JSON, or better its summary (struct lumos_report_options), in a file NIGHT.json. Beside it may lie
  * its page, NIGHT.html, and what a gate found, NIGHT.gate.json (lumos_gate_write). NIGHT.failed, without a report, is a
- * night that has none; the text in it says why. Files of other names are no concern of a history.
+ * night that has none; the text in it says why. Files of other names do not matter.
  *
  * A folder of a history holds the nights of a job, and folders with the nights of one job each. Nights of one folder whose
  * reports have different titles are of different jobs. A night that cannot be read is shown as such. Nights whose names
