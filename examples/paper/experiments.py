@@ -1,0 +1,279 @@
+"""The experiments of the Lumos paper on the emulated cluster: every number into one file, FOLDER/paper.json.
+
+experiments.py [--quick] BIN FOLDER
+
+A case is one run of the emulated cluster and what the tools make of it. Its figures are kept in FOLDER/cases/NAME.json until all cases are
+done; its traces are removed as soon as they are read. Times are in ms, errors and shares in percent, if nothing else is said.
+"""
+
+import csv
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+GPT = "--seq 2048 --micro-batch 1 --vocab 51200"
+MODELS = {
+    "15B": "--layers 48 --hidden 6144 --ffn 12288 --heads 48 --head-dim 128",
+    "44B": "--layers 48 --hidden 12288 --ffn 24576 --heads 48 --head-dim 128",
+    "117B": "--layers 96 --hidden 12288 --ffn 24576 --heads 96 --head-dim 128",
+    "175B": "--layers 96 --hidden 12288 --ffn 49152 --heads 96 --head-dim 128",
+}
+# TP, PP, DP of Fig. 5
+CONFIGURATIONS = {
+    "15B": [(2, 2, 4), (2, 2, 8), (2, 4, 2), (2, 4, 4), (4, 2, 2), (4, 2, 4)],
+    "44B": [(4, 4, 2), (4, 4, 4), (4, 8, 1), (4, 8, 2), (8, 4, 1), (8, 4, 2)],
+    "117B": [(4, 8, 2), (4, 8, 4), (8, 4, 2), (8, 4, 4), (8, 8, 1), (8, 8, 2)],
+    "175B": [(4, 8, 4), (4, 8, 8), (4, 8, 16), (8, 4, 4), (8, 4, 8), (8, 4, 16)],
+}
+BASE = (2, 2, 4)  # of Fig. 7 and 8, with the 15B model
+BASE_RANKS = "0,2,4,6,8,10,12,14"  # all stages and replicas, of each the first of two tensor-parallel ranks, which do the same work
+PARALLELISM = [(2, 2, 8), (2, 2, 16), (2, 2, 32), (2, 4, 4), (2, 8, 4), (2, 16, 4), (2, 4, 8), (2, 8, 8), (2, 4, 16)]
+VARIANTS = {
+    "V1": "--layers 64",
+    "V2": "--layers 96",
+    "V3": "--hidden 9216 --ffn 18432 --heads 48 --head-dim 128",
+    "V4": "--hidden 12288 --ffn 24576 --heads 48 --head-dim 128",
+}
+BUCKETS = "--bucket-mb 100"  # the emulated cluster fills buckets anew; a model of another width needs to be told
+REPLAYED = ["lumos", "dpro", "daydream"]
+PARTS = ["exposed_compute", "overlapped", "exposed_communication", "communication_transfer", "communication_wait",
+         "communication_unsplit", "pipeline_bubble", "exposed_copy", "idle"]
+ALONE = ["-j", "1", "--opportunities", "off"]  # one core, and only what is asked for
+WHOLE = 8192  # the most layers that all ranks run in a step, micro-batch by micro-batch, of a job of which all ranks are recorded
+
+
+class Cluster:
+    def __init__(self, binaries, folder):
+        self.binaries, self.folder = binaries, folder
+        self.cases = os.path.join(folder, "cases")
+        self.traces = os.path.join(folder, "traces")
+        self.graph = os.path.join(folder, "base.graph")
+        os.makedirs(self.cases, exist_ok=True)
+
+    def tool(self, name):
+        return os.path.join(self.binaries, name)
+
+    def run(self, *command):
+        subprocess.run([self.tool(command[0]), *command[1:]], check=True, stderr=subprocess.DEVNULL)
+
+    def pipe(self, *commands, last=None):
+        """Run tools, each on what the one before writes, and the program `last` behind them; returns what that writes."""
+        processes = []
+        for command in [*([self.tool(name), *rest] for name, *rest in commands), *([last] if last else [])]:
+            source = processes[-1].stdout if processes else subprocess.DEVNULL
+            processes.append(subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
+            if source is not subprocess.DEVNULL:
+                source.close()
+        text = processes[-1].communicate()[0].decode()
+        if any(process.wait() for process in processes):
+            raise RuntimeError(f"{commands} failed")
+        return text
+
+    def case(self, name, work):
+        """The figures of a case, from an earlier run where there are any."""
+        path = os.path.join(self.cases, name + ".json")
+        if not os.path.exists(path):
+            start, used = time.time(), cpu_seconds()
+            figures = work()
+            figures["wall_s"] = round(time.time() - start, 1)
+            figures["cpu_s"] = round(cpu_seconds() - used, 1)
+            with open(path + ".new", "w") as file:
+                json.dump(figures, file)
+            os.rename(path + ".new", path)
+            print(f"{name}: {figures['wall_s']} s", flush=True)
+        with open(path) as file:
+            return json.load(file)
+
+    def emulate(self, options, ranks, steps=2):
+        """So many steps behind one for warming up; the truth about them. The traces of `ranks` are in self.traces."""
+        shutil.rmtree(self.traces, ignore_errors=True)
+        self.run("emulated-cluster", "--quiet", "--once", "--warmup", "1", "--steps", str(steps), *options.split(), "--ranks", ranks, self.traces)
+        return truth(os.path.join(self.traces, "truth.json"))
+
+    def metrics(self, *commands):
+        """The metrics of a job that the last of several commands simulates."""
+        return [json.loads(line) for line in self.pipe(*commands, last=["grep", '^{"type":"metric"']).splitlines()]
+
+
+def cpu_seconds():
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def truth(path):
+    """What truth.json tells of the steps as a whole; the long lists behind are not read."""
+    head = []
+    with open(path) as file:
+        for line in file:
+            if line.startswith('"collectives"'):
+                break
+            head.append(line)
+    steps = [step["profiled"] for step in json.loads("".join(head).rstrip().rstrip(",") + "}")["steps"]]
+    ranks = [rank for step in steps for rank in step["ranks"]]
+    mean = lambda column: round(sum(rank[column] for rank in ranks) / len(ranks) / 1e6, 3)
+    parts = {"exposed_compute": mean(3), "overlapped": mean(4), "communication_transfer": mean(5), "communication_wait": mean(6),
+             "pipeline_bubble": mean(7), "exposed_copy": mean(8), "idle": mean(9)}
+    parts["exposed_communication"] = round(mean(5) + mean(6) + mean(7), 3)
+    return {"step": round(sum(step["end"] - step["start"] for step in steps) / len(steps) / 1e6, 3),
+            "mfu": round(100 * sum(step["mfu"] for step in steps) / len(steps), 2), "parts": parts}
+
+
+def of_steps(metrics, name, source):
+    return {m["scope"]["step"]: m for m in metrics if m["name"] == name and m["source"] == source and list(m["scope"]) == ["step"]}
+
+
+def mean_parts(metrics, steps, source="simulated"):
+    """Of the ranks' steps, in ms."""
+    sums, counts = dict.fromkeys(PARTS, 0), 0
+    for metric in metrics:
+        if metric["source"] == source and set(metric["scope"]) == {"rank", "step"} and metric["scope"]["step"] in steps:
+            counts += metric["name"] == "step_time"
+            if metric["name"] in sums:
+                sums[metric["name"]] += metric["value"]
+    return {name: round(value / counts / 1e6, 3) for name, value in sums.items()}
+
+
+def spread(tp, pp, dp):
+    """m = TP x PP micro-batches: what makes the paper's FLOPs per GPU constant. It does not print them."""
+    return f"--tp {tp} --pp {pp} --dp {dp} --micro-batches {tp * pp}"
+
+
+def name_of(configuration):
+    return "x".join(map(str, configuration))
+
+
+def recorded(model, tp, pp, dp):
+    """All ranks of a job that is not too large; of others the first of each stage, since those of a stage do the same work."""
+    layers = int(MODELS[model].split()[1])
+    whole = tp * dp * layers * tp * pp <= WHOLE  # each of tp * dp ranks of a stage has its layers, tp * pp times
+    return "all" if whole else ",".join(str(tp * dp * stage) for stage in range(pp))
+
+
+def replay(cluster, model, configuration):
+    ranks = recorded(model, *configuration)
+    true = cluster.emulate(f"{GPT} {MODELS[model]} {spread(*configuration)} --record annotations,collectives", ranks, 1)
+    case = {"model": model, "configuration": name_of(configuration), "gpus": configuration[0] * configuration[1] * configuration[2],
+            "recorded": "all ranks" if ranks == "all" else "one rank a stage", "true": true, "replayed": {}}
+    for how in REPLAYED:
+        metrics = cluster.metrics(["lumos-sim", *ALONE, "--model", how, cluster.traces])
+        errors = of_steps(metrics, "replay_error", "simulated")
+        values = [100 * error["value"] for error in errors.values()]
+        case["replayed"][how] = {"error": round(sum(values) / len(values), 3), "size": round(sum(map(abs, values)) / len(values), 3),
+                                 "parts": mean_parts(metrics, errors)}
+        if how == "lumos":
+            case["measured_parts"] = mean_parts(metrics, errors, "measured")
+    return case
+
+
+def busy(cluster):
+    """Share of each ms in which the GPUs run anything, mean over ranks, of the base: as its traces have it, and as rebuilt from their blocks, since
+    a job that is not changed has its curve to the nanosecond."""
+    curves = []
+    for how in ([], ["--rebuild"]):
+        stream = os.path.join(cluster.folder, "busy.sim")
+        cluster.pipe(["lumos-transform", *ALONE[:2], *how, cluster.graph], ["lumos-sim", *ALONE, "-o", stream])
+        text = subprocess.run([cluster.tool("lumos-render"), "--view", "busy", "-f", "csv", stream], check=True, capture_output=True, text=True).stdout
+        curves.append([[float(row["time"]) / 1e6, 100 * float(row["simulated"])] for row in csv.DictReader(text.splitlines())])
+        os.remove(stream)
+    return {"job": f"15B {name_of(BASE)}", "points": [[round(a[0], 3), round(a[1], 2), round(b[1], 2)] for a, b in zip(*curves)]}
+
+
+def settled(metrics):
+    """The mean simulated step, with its range, in ms, and which steps these are: the first of a rebuilt job has a beginning of its own."""
+    steps = of_steps(metrics, "step_time", "simulated")
+    chosen = sorted(steps)[1:]
+    mean = lambda key: round(sum(steps[step][key] for step in chosen) / len(chosen) / 1e6, 3) if all(key in steps[step] for step in chosen) else None
+    return {"step": mean("value"), "low": mean("low"), "high": mean("high")}, chosen
+
+
+def prediction(cluster, change, options):
+    """A change of the recorded base against a run of the changed job."""
+    true = cluster.emulate(f"{GPT} {options}", "none")
+    metrics = cluster.metrics(["lumos-transform", *ALONE[:2], *change.split(), cluster.graph], ["lumos-sim", *ALONE])
+    predicted, steps = settled(metrics)
+    return {"change": change, "true": true, **predicted, "error": round(100 * (predicted["step"] / true["step"] - 1), 3), "parts": mean_parts(metrics, steps)}
+
+
+def record_base(cluster, options, ranks):
+    true = cluster.emulate(options, ranks)
+    cluster.run("lumos-graph", cluster.traces, "-o", cluster.graph)
+    return true
+
+
+def published(cluster, shape, changes):
+    """How much longer a step takes with each change, in percent, predicted from an emulated job of the published shape."""
+    cluster.emulate(shape, "all")
+    graph = os.path.join(cluster.folder, "published.graph")
+    cluster.pipe(["lumos-graph", "-j", "1", cluster.traces, "-o", graph])
+    before, _ = settled(cluster.metrics(["lumos-sim", *ALONE, graph]))
+    rows = []
+    for change in changes:
+        after, _ = settled(cluster.metrics(["lumos-transform", *ALONE[:2], *change.split(), graph], ["lumos-sim", *ALONE]))
+        rows.append({"change": change, **{key: value and round(100 * (value / before["step"] - 1), 2) for key, value in after.items()}})
+    os.remove(graph)
+    return {"shape": shape, "step": before["step"], "rows": rows}
+
+
+def products(cluster, gpus):
+    """How much longer the matrix products of one GPU take on another one, in percent."""
+    cluster.emulate("--layers 2 --hidden 8192 --micro-batches 1", "all")
+    chosen = lambda metric, source: metric["name"] == "kind_time" and metric["source"] == source and metric["scope"].get("kind") == "gemm" and set(metric["scope"]) == {"kind", "step"}
+    time_of = lambda metrics, key, source: sum(metric.get(key, metric["value"]) for metric in metrics if chosen(metric, source))
+    before = time_of(cluster.metrics(["lumos-sim", *ALONE, cluster.traces]), "value", "measured")
+    rows = []
+    for gpu in gpus:
+        metrics = cluster.metrics(["lumos-transform", *ALONE[:2], "--gpu", gpu, cluster.traces], ["lumos-sim", *ALONE])
+        rows.append({"change": gpu, **{name: round(100 * (time_of(metrics, key, "simulated") / before - 1), 2) for name, key in (("step", "value"), ("low", "low"), ("high", "high"))}})
+    return {"rows": rows}
+
+
+def memory_gb():
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+
+
+def main(arguments):
+    quick = "--quick" in arguments
+    binaries, folder = [argument for argument in arguments if argument != "--quick"]
+    cluster = Cluster(binaries, os.path.abspath(folder))
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "published.json")) as file:
+        reality = json.load(file)["reality"]
+
+    base_options = f"{GPT} {MODELS['15B']} {spread(*BASE)}"
+    parallelism, variants = (PARALLELISM[:1], ["V1"]) if quick else (PARALLELISM, VARIANTS)
+    changes = [("parallelism-" + name_of(c), f"--dp {c[2]} --pp {c[1]} --micro-batches {c[0] * c[1]}", f"{MODELS['15B']} {spread(*c)}") for c in parallelism]
+    changes += [("model-" + v, f"{VARIANTS[v]} {BUCKETS}" if "hidden" in VARIANTS[v] else VARIANTS[v], f"{MODELS['15B']} {VARIANTS[v]} {spread(*BASE)}") for v in variants]
+
+    base = cluster.case("base", lambda: record_base(cluster, base_options, BASE_RANKS))
+    if not os.path.exists(cluster.graph):  # of an earlier run, which was stopped, only the figures are left
+        record_base(cluster, base_options, BASE_RANKS)
+    predictions = [{"name": name, **cluster.case(name, lambda: prediction(cluster, change, options))} for name, change, options in changes]
+    curve = None if quick else cluster.case("busy", lambda: busy(cluster))
+    os.remove(cluster.graph)
+
+    chosen = [("15B", BASE), ("15B", (2, 4, 2))] if quick else [(model, c) for model in CONFIGURATIONS for c in CONFIGURATIONS[model]]
+    replays = [cluster.case(f"replay-{model}-{name_of(c)}", lambda: replay(cluster, model, c)) for model, c in chosen]
+
+    real = []
+    for run in [] if quick else reality:
+        if "gpus" in run:
+            figures = cluster.case("reality-" + run["name"], lambda: products(cluster, run["gpus"]))
+        else:
+            figures = cluster.case("reality-" + run["name"], lambda: published(cluster, run["shape"], run["changes"]))
+        real.append({"name": run["name"], **figures})
+
+    cases = [base, *predictions, *([curve] if curve else []), *replays, *real]
+    result = {"quick": quick, "run": {"wall_s": round(sum(case["wall_s"] for case in cases)), "cpu_s": round(sum(case["cpu_s"] for case in cases)), "cores": os.cpu_count(), "memory_gb": memory_gb()},
+              "base_step": base["step"], "predictions": predictions, "busy": curve, "replay": replays, "reality": real}
+    shutil.rmtree(cluster.traces, ignore_errors=True)
+    with open(os.path.join(cluster.folder, "paper.json"), "w") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+    shutil.rmtree(cluster.cases)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,321 @@
+"""The page of a paper.json, as a template for lumos-render, to standard output. Every number comes from that file or from published.json.
+
+page.py PAPER.json
+"""
+
+import csv
+import html
+import io
+import json
+import os
+import sys
+
+AIMS = {"replay": 0.5, "parallelism": 2, "worst": 5, "models": 2}  # percent
+HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src '{{script_digest}}'; img-src data:">
+<meta name="generator" content="lumos-render {{version}}">
+<link rel="icon" href="data:,">
+<title>The experiments of the Lumos paper, on an emulated cluster</title>
+<style>
+{{{palette}}}
+{{{style}}}
+</style>
+</head>
+<body>
+"""
+TAIL = """<script type="application/json" id="lumos-summary">
+%s</script>
+<script>{{{script}}}</script>
+</body>
+</html>
+"""
+
+
+def text(value):
+    """As HTML; what lumos-render would take for a name to fill in cannot come about."""
+    return html.escape(str(value)).replace("{", "&#123;")
+
+
+def signed(value, digits=2):
+    return "–" if value is None else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def plain(value, digits=1):
+    return "–" if value is None else f"{value:,.{digits}f}".replace(",", "\u202f")
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def table(name, headings, rows):
+    """The first column holds names; in others figures stand to the right, words to the left."""
+    words = [i == 0 or any(row[i][:1].isalpha() for row in rows) or not any(row[i][-1:].isdigit() for row in rows) for i in range(len(headings))]
+    head = "".join(f'<th scope="col"{" class=text" if word else ""}>{heading}</th>' for heading, word in zip(headings, words))
+    long = [max((len(row[i]) for row in rows), default=0) > 40 for i in range(len(headings))]
+    mark = [' class="text name"' if wide else " class=text" if word else "" for wide, word in zip(long, words)]
+    body = "".join("<tr>" + "".join(f"<td{mark[i]}>{text(cell)}</td>" for i, cell in enumerate(row)) + "</tr>\n" for row in rows)
+    return (f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {name}"><table><thead><tr>{head}</tr></thead>\n'
+            f"<tbody>\n{body}</tbody></table></div>\n")
+
+
+def section(anchor, title, *parts):
+    return f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{text(title)}</h2>\n' + "".join(parts) + "</section>\n\n"
+
+
+def finding(words):
+    return f'<p class="finding">{text(words)}</p>\n'
+
+
+def reading(words):
+    return f'<p class="reading">{text(words)}</p>\n'
+
+
+def legend(entries):
+    return '<ul class="kinds">' + "".join(f'<li class="swatch {paint}">{text(name)}</li>' for paint, name in entries) + "</ul>\n"
+
+
+def picture(label, width, height, marks):
+    return (f'<figure><div class="scroll picture" role="region" tabindex="0" aria-label="Picture: {text(label)}">'
+            f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{text(label)}" style="font-size:12.5px">{"".join(marks)}</svg></div></figure>\n')
+
+
+def label(x, y, words, anchor="start", paint="ink"):
+    return f'<text class="{paint}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
+
+
+def box(paint, x, y, width, height, title):
+    outline = " outlined" if paint == "pipeline-bubble" else ""
+    return f'<rect class="{paint}{outline}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.5):.1f}" height="{height}"><title>{text(title)}</title></rect>'
+
+
+def of_models(case):
+    return {how: case["replayed"][how]["error"] for how in ("lumos", "dpro", "daydream")}
+
+
+# ---- Fig. 5 ----
+
+
+def replay_section(result, paper):
+    cases = result["replay"]
+    sizes = {how: [abs(of_models(case)[how]) for case in cases] for how in ("lumos", "dpro", "daydream")}
+    least = min(min(of_models(case).values()) for case in cases)
+    span, left, width, row = max(-least, 1) * 1.1, 150, 1000, 26
+    marks = []
+    for i, case in enumerate(cases):
+        y, errors = 22 + i * row, of_models(case)
+        marks.append(label(left - 12, y + 12, f'{case["model"]} {case["configuration"]}', "end"))
+        marks.append(f'<line class="rule" x1="{left}" x2="{left + width}" y1="{y + 8}" y2="{y + 8}"/>')
+        for how, paint in (("daydream", "copies"), ("dpro", "transfer"), ("lumos", "compute")):
+            at = left + width * (1 + errors[how] / span) if errors[how] < 0 else left + width * (1 + errors[how] / span)
+            marks.append(box(paint, at - 5, y + 3, 10, 10, f"{how}: {signed(errors[how])} %"))
+    for percent in range(0, int(span) + 1, 10):
+        x = left + width * (1 - percent / span)
+        marks.append(f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="18" y2="{22 + len(cases) * row}"/>')
+        marks.append(label(x, 12, "0" if percent == 0 else f"−{percent} %", "middle", "muted"))
+    rows = [[f'{case["model"]} {case["configuration"]}', plain(case["gpus"], 0), case["recorded"], plain(case["true"]["step"]),
+             *(signed(of_models(case)[how]) for how in ("lumos", "dpro", "daydream"))] for case in cases]
+    whole = [case for case in cases if case["recorded"] == "all ranks"]
+    rest = [case for case in cases if case["recorded"] != "all ranks"]
+    split = "".join(f" Of {len(some)} jobs with {words} the mean is {mean([abs(of_models(c)['lumos']) for c in some]):.2f} %." for some, words in ((whole, "traces of all ranks"), (rest, "one trace a stage")) if some)
+    return section(
+        "replay", f"Replay is off by {mean(sizes['lumos']):.2f} % on average over {len(cases)} of the paper’s 24 jobs (Fig. 5)",
+        finding(f"At worst it is off by {max(sizes['lumos']):.2f} %. Without waits between streams, as dPRO has it, the same jobs are off by {mean(sizes['dpro']):.1f} % on average and "
+                f"{max(sizes['dpro']):.1f} % at worst; as Daydream has it, {mean(sizes['daydream']):.1f} % and {max(sizes['daydream']):.1f} %. The paper reports {paper['replay']['lumos']} % for its Lumos, and "
+                f"{paper['replay']['dpro']:.0f} % on average and {paper['replay']['dpro_worst']} % at worst for dPRO.{split}"),
+        legend([("compute", "Lumos"), ("transfer", "dPRO’s dependencies"), ("copies", "Daydream’s dependencies")]),
+        reading("Error of the simulated step against the measured one. Names are the model, then TP × PP × DP."),
+        picture("replay error by job and model", left + width + 20, 30 + len(cases) * row, marks),
+        table("replay", ["job", "GPUs", "traces", "true step <small>ms</small>", "Lumos <small>%</small>", "dPRO <small>%</small>", "Daydream <small>%</small>"], rows))
+
+
+# ---- Fig. 1 ----
+
+BARS = [("exposed_compute", "compute", "exposed compute"), ("overlapped", "overlapped", "overlapped"), ("transfer", "transfer", "exposed communication without the bubble"),
+        ("exposed_communication", "transfer", "exposed communication"), ("pipeline_bubble", "pipeline-bubble", "pipeline bubble"), ("other", "idle", "other")]
+
+
+def parts_of(parts):
+    return {"exposed_compute": parts["exposed_compute"], "overlapped": parts["overlapped"], "transfer": parts["exposed_communication"] - parts["pipeline_bubble"],
+            "pipeline_bubble": parts["pipeline_bubble"], "other": parts["exposed_copy"] + parts["idle"]}
+
+
+def breakdown_section(result, paper):
+    case = next((c for c in result["replay"] if (c["model"], c["configuration"]) == ("175B", "8x4x8")), result["replay"][0])
+    job = f'{case["model"]}, {case["configuration"]}'
+    bars = [(f"{job}: true", parts_of(case["true"]["parts"]))]
+    bars += [(f"{job}: read from traces", parts_of(case["measured_parts"])), (f"{job}: dPRO’s dependencies", parts_of(case["replayed"]["dpro"]["parts"]))]
+    bars += [(f"paper, {row['name']}", {key: row[key] for key in ("exposed_compute", "overlapped", "exposed_communication", "other")}) for row in paper["breakdown"]["rows"]]
+    longest, left, width = max(sum(parts.values()) for _, parts in bars), 230, 920
+    marks, rows = [], []
+    for i, (name, parts) in enumerate(bars):
+        x, y = left, 8 + 34 * i
+        marks.append(label(left - 12, y + 16, name, "end"))
+        for key, paint, words in BARS:
+            if key in parts:
+                marks.append(box(paint, x, y, width * parts[key] / longest, 22, f"{words}: {plain(parts[key], 0)} ms"))
+                x += width * parts[key] / longest
+        total = sum(parts.values())
+        marks.append(label(x + 8, y + 16, f"{plain(total, 0)} ms"))
+        exposed = parts.get("exposed_communication", parts.get("transfer", 0) + parts.get("pipeline_bubble", 0))
+        rows.append([name, plain(parts["exposed_compute"], 0), plain(parts["overlapped"], 0), plain(exposed, 0), plain(parts.get("pipeline_bubble"), 0), plain(parts["other"], 0), plain(total, 0)])
+    true = bars[0][1]
+    exposed = true["transfer"] + true["pipeline_bubble"]
+    return section(
+        "breakdown", f"{100 * true['pipeline_bubble'] / exposed:.0f} % of the exposed communication is pipeline bubble (Fig. 1)",
+        finding("A stage that has nothing to run spins in a receive kernel. The paper counts that as communication; here it is a part of its own. "
+                f"True parts are means over all ranks, the others over the ranks with a trace ({case['recorded']}). An unchanged job has its own parts in the simulation of Lumos, so they are not shown twice."),
+        legend([(paint, words) for key, paint, words in BARS if key != "exposed_communication"]),
+        picture("where the step of the 175B job goes", left + width + 90, 12 + 34 * len(bars), marks),
+        table("breakdown", ["ms", "exposed compute", "overlapped", "exposed communication", "of it bubble", "other", "step"], rows))
+
+
+# ---- Fig. 6 ----
+
+
+def busy_section(result):
+    if not result["busy"]:
+        return ""
+    points = result["busy"]["points"]
+    left, width, top, height = 60, 1110, 14, 190
+    last = points[-1][0]
+    marks = []
+    for share in (0, 50, 100):
+        y = top + height * (1 - share / 100)
+        marks += [f'<line class="rule" x1="{left}" x2="{left + width}" y1="{y:.1f}" y2="{y:.1f}"/>', label(left - 8, y + 4, f"{share} %", "end", "muted")]
+    for at in range(0, int(last) + 1, 100):
+        marks.append(label(left + width * at / last, top + height + 18, f"{at} ms", "middle", "muted"))
+    for column, paint in ((1, "busy-measured"), (2, "busy-simulated")):
+        line = " ".join(f"{left + width * p[0] / last:.1f},{top + height * (1 - p[column] / 100):.1f}" for p in points)
+        marks.append(f'<polyline class="stroke {paint}" fill="none" stroke-width="1.4" points="{line}"/>')
+    off = mean([abs(p[1] - p[2]) for p in points])
+    return section(
+        "busy", f"The simulated curve of how busy GPUs are is off by {off:.1f} points on average (Fig. 6)",
+        finding(f"The share of each millisecond in which a GPU runs anything, over a step of the {result['busy']['job']} job; the mean over the ranks with a trace. Simulated is the job rebuilt from its blocks, since an unchanged one has its own curve. The paper shows the same job, says that its curves closely match, and gives no number."),
+        legend([("busy-measured", "measured"), ("busy-simulated", "simulated")]),
+        picture("how busy GPUs are", left + width + 30, top + height + 30, marks))
+
+
+# ---- Fig. 7 and 8 ----
+
+
+def within(case):
+    return "unknown" if case["low"] is None else "yes" if case["low"] <= case["true"]["step"] <= case["high"] else "no"
+
+
+def span_of(case):
+    return "unknown" if case["low"] is None else f'{plain(case["low"])} to {plain(case["high"])}'
+
+
+def summary(cases):
+    sizes = [abs(case["error"]) for case in cases]
+    return mean(sizes), max(sizes), sum(within(case) == "yes" for case in cases)
+
+
+def of_group(result, group):
+    return [case for case in result["predictions"] if case["name"].startswith(group)]
+
+
+def parallelism_section(result, paper):
+    cases, reported = of_group(result, "parallelism-"), {row["configuration"]: row for row in paper["parallelism"]}
+    average, worst, held = summary(cases)
+    rows = []
+    for case in cases:
+        name = case["name"].split("-")[1]
+        predicted, actual = reported[name]["predicted"][-1], reported[name]["actual"][-1]
+        rows.append([name, plain(case["step"]), span_of(case), plain(case["true"]["step"]), signed(case["error"]), within(case), signed(100 * (result["base_step"] / case["true"]["step"] - 1)),
+                     plain(predicted, 0), plain(actual, 0), signed(100 * (predicted / actual - 1))])
+    return section(
+        "parallelism", f"Other parallelism: off by {average:.2f} % on average, {worst:.2f} % at worst (Fig. 7)",
+        finding(f"Predicted from the traces of one job, 15B on 2x2x4 with a step of {plain(result['base_step'])} ms; true are runs of {len(cases)} of the paper’s nine other configurations. {held} of {len(cases)} ranges of 90 % hold the truth. " + paper["parallelism_note"]),
+        table("parallelism", ["TP × PP × DP", "predicted <small>ms</small>", "range <small>90 %</small>", "true <small>ms</small>", "error <small>%</small>", "range holds", "if nothing changed <small>%</small>",
+                              "paper: predicted <small>ms</small>", "paper: actual <small>ms</small>", "paper: error <small>%</small>"], rows))
+
+
+def models_section(result):
+    cases = of_group(result, "model-")
+    average, worst, held = summary(cases)
+    rows = [[case["name"].split("-")[1], case["change"].replace("--", "").replace(" bucket-mb 100", ""), plain(case["step"]), span_of(case), plain(case["true"]["step"]), signed(case["error"]), within(case)] for case in cases]
+    return section(
+        "models", f"Other models: off by {average:.2f} % on average, {worst:.2f} % at worst (Fig. 8)",
+        finding(f"{len(cases)} of the paper’s four variants on 2x2x4, predicted from the 15B job. {held} of {len(cases)} ranges hold the truth. The paper’s bars have no numbers."),
+        table("models", ["variant", "change", "predicted <small>ms</small>", "range <small>90 %</small>", "true <small>ms</small>", "error <small>%</small>", "range holds"], rows))
+
+
+# ---- Reality ----
+
+
+def reality_section(result, paper):
+    if not result["reality"]:
+        return ""
+    figures = {run["name"]: run["rows"] for run in result["reality"]}
+    rows = []
+    for run in paper["reality"]:
+        if run["name"] not in figures:
+            continue
+        for row, words, value in zip(figures[run["name"]], run["words"], run["published"]):
+            span = "unknown" if row["low"] is None else f'{signed(row["low"], 1)} to {signed(row["high"], 1)}'
+            rows.append([run["name"], words, signed(value, 1), signed(row["step"], 1), span, run["unknown"]])
+    sources = "; ".join(dict.fromkeys(run["source"] for run in paper["reality"] if run["name"] in figures))
+    return section(
+        "reality", "Held against what others publish",
+        finding("By how much a step, or a matrix product, takes longer after a change. Predicted from an emulated job of the published shape. Published are throughputs without a trace, so only ratios can be compared; “nothing changes” would be 0."),
+        table("reality", ["published run", "change", "published <small>%</small>", "predicted <small>%</small>", "range <small>90 %</small>", "not known, or not modeled"], rows),
+        reading("Sources: " + sources + "."))
+
+
+# ---- the page ----
+
+
+def tiles(result):
+    errors = [abs(of_models(case)["lumos"]) for case in result["replay"]]
+    parallel, models = summary(of_group(result, "parallelism-")), summary(of_group(result, "model-"))
+    met = lambda good: "met" if good else "missed"
+    every = result["predictions"]
+    entries = [
+        ("Replay error", f"{mean(errors):.2f} %", f"mean of {len(errors)} jobs; aim under {AIMS['replay']} %: {met(mean(errors) < AIMS['replay'])}; the paper {result['paper_replay']} %"),
+        ("Other parallelism", f"{parallel[0]:.2f} %", f"mean; aim under {AIMS['parallelism']} %: {met(parallel[0] < AIMS['parallelism'])}; worst {parallel[1]:.2f} %, aim {AIMS['worst']} %: {met(parallel[1] < AIMS['worst'])}"),
+        ("Other models", f"{models[0]:.2f} %", f"mean; aim under {AIMS['models']} %: {met(models[0] < AIMS['models'])}; worst {models[1]:.2f} %"),
+        ("Ranges hold", f"{sum(within(case) == 'yes' for case in every)} of {len(every)}", "meant to hold nine of ten"),
+    ]
+    return '<ul class="tiles">\n' + "".join(f'<li><p class="label">{a}</p><p class="figure">{b}</p><p class="evidence">{text(c)}</p></li>\n' for a, b, c in entries) + "</ul>\n"
+
+
+def notes_section(result, paper):
+    entries = "".join(f"<li>{text(note)}</li>\n" for note in ([] if result["quick"] else paper["differences"]))
+    return section("notes", "What differs from the paper, and why", f'<ul class="notes">\n{entries}</ul>\n') if entries else ""
+
+
+def made_section(result):
+    run, cores = result["run"], f"a machine with {result['run']['cores']} cores and {result['run']['memory_gb']} GB"
+    command = f"examples/paper/run.sh{' --quick' if result['quick'] else ''}"
+    if "left_out" in run:
+        how = (f"The cases of {command} that stand here were run one by one, up to four at a time, on {cores} that was busy with other work: {run['cpu_s'] / 60:.0f} minutes of CPU time. "
+               f"Not run yet: {', '.join(run['left_out'])}.")
+    else:
+        how = f"{command} ran all of this in {run['wall_s'] / 60:.0f} minutes ({run['cpu_s'] / 60:.0f} of CPU time) on {cores}."
+    return section("made", "How this was made", finding(
+        how + " The cluster is emulated: an H100-like machine with 8 GPUs a node, with all mechanisms that tests/emulator/README.md lists. It shares no code with the simulator, "
+        "and its figures for real GPUs are assumptions. All numbers are in paper.json, those of the paper in published.json."))
+
+
+def main(path):
+    with open(path) as file:
+        document = file.read()
+    result = json.loads(document)
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "published.json")) as file:
+        paper = json.load(file)
+    result["paper_replay"] = paper["replay"]["lumos"]
+    errors = [abs(of_models(case)["lumos"]) for case in result["replay"]]
+    title = f"Lumos replays {len(errors)} of the paper’s 24 jobs within {max(errors):.1f} %, and predicts other configurations of them within {max(abs(c['error']) for c in result['predictions']):.1f} %"
+    out = HEAD + f'<header>\n<p class="eyebrow"><b>Lumos</b> The paper’s experiments, on an emulated cluster</p>\n<h1>{text(title)}</h1>\n{tiles(result)}</header>\n<main>\n\n'
+    out += replay_section(result, paper) + breakdown_section(result, paper) + busy_section(result) + parallelism_section(result, paper) + models_section(result)
+    out += reality_section(result, paper) + notes_section(result, paper) + made_section(result) + "</main>\n"
+    sys.stdout.write(out + TAIL % document.replace("<", "\\u003c"))
+
+
+main(sys.argv[1])
