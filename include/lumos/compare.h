@@ -140,6 +140,9 @@ struct lumos_compare_page {
 bool lumos_comparison_page(const struct lumos_comparison *comparison, struct lumos_job *a, struct lumos_job *b,
                            const struct lumos_compare_page *options, struct lumos_text *out,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The measured and simulated timelines of both, for Perfetto, as export.h describes them; simulated where they are not. */
+bool lumos_comparison_timelines(const struct lumos_comparison *comparison, struct lumos_job *a, struct lumos_job *b,
+                                const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* The first sentence alone, without a line end. */
 void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out);
 

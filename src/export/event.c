@@ -86,8 +86,8 @@ void lumos_export_open(struct export_writer *writer, char phase, struct export_p
   lumos_text_put(writer->text, writer->any ? ",\n{" : "\n{");
   writer->any = true;
   lumos_export_string(writer, "ph", phase_text);
-  lumos_export_integer(writer, "pid", place.process);
-  lumos_export_integer(writer, "tid", place.thread);
+  lumos_export_integer(writer, "pid", (int64_t)place.process + writer->first_process);
+  lumos_export_integer(writer, "tid", place.thread == 0 ? 0 : (int64_t)place.thread + writer->first_thread);
   if (time != LUMOS_ABSENT) {
     lumos_export_time(writer, "ts", time);
   }

@@ -9,12 +9,8 @@ struct flow {
   int64_t id;
 };
 
-/* A task's interval on a timeline in the file's time. */
-struct interval {
-  int64_t start, end; /* start LUMOS_ABSENT: it is not there */
-};
-
-static struct interval interval_of(const struct export_writer *writer, uint32_t t, enum export_timeline timeline) {
+struct export_interval lumos_export_interval(const struct export_writer *writer, uint32_t t,
+                                             enum export_timeline timeline) {
   const struct lumos_run *run = &writer->job->runs.items[t];
   int64_t start = lumos_export_measured_start(writer, t);
   int64_t dur = export_measured_dur(writer->job, t);
@@ -22,11 +18,11 @@ static struct interval interval_of(const struct export_writer *writer, uint32_t 
     start = run->start == LUMOS_ABSENT || run->dur == LUMOS_ABSENT ? LUMOS_ABSENT : run->start - writer->zero;
     dur = run->dur;
   }
-  return (struct interval){start, start == LUMOS_ABSENT ? LUMOS_ABSENT : start + dur};
+  return (struct export_interval){start, start == LUMOS_ABSENT ? LUMOS_ABSENT : start + dur};
 }
 
 /* An arrow ends inside of a row, so at an end it stands a nanosecond before it. */
-static int64_t instant_of(const struct interval *interval, uint8_t end) {
+static int64_t instant_of(const struct export_interval *interval, uint8_t end) {
   return end == LUMOS_START || interval->end == interval->start ? interval->start : interval->end - 1;
 }
 
@@ -35,7 +31,7 @@ static void put_end(struct export_writer *writer, const struct flow *flow, char 
   struct export_place place = lumos_export_lane(writer, writer->job->tasks.items[t].lane, timeline);
   lumos_export_open(writer, phase, place, time, flow->name);
   lumos_export_string(writer, "cat", flow->category);
-  lumos_export_integer(writer, "id", flow->id);
+  lumos_export_integer(writer, "id", writer->first_flow + flow->id);
   if (phase == 'f') {
     lumos_export_string(writer, "bp", "e");
   }
@@ -44,8 +40,8 @@ static void put_end(struct export_writer *writer, const struct flow *flow, char 
 
 static void put_flow(struct export_writer *writer, const struct flow *flow, enum export_timeline timeline,
                      struct lumos_binding by, uint32_t dst, uint8_t to) {
-  struct interval from = interval_of(writer, by.src, timeline);
-  struct interval until = interval_of(writer, dst, timeline);
+  struct export_interval from = lumos_export_interval(writer, by.src, timeline);
+  struct export_interval until = lumos_export_interval(writer, dst, timeline);
   if (from.start != LUMOS_ABSENT && until.start != LUMOS_ABSENT) {
     put_end(writer, flow, 's', by.src, timeline, instant_of(&from, by.from));
     put_end(writer, flow, 'f', dst, timeline, instant_of(&until, to));

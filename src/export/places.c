@@ -20,6 +20,10 @@ struct export_place lumos_export_recording(const struct export_writer *writer, u
                                FIRST_THREAD + 2 * (uint32_t)writer->job->lanes.count + rank};
 }
 
+uint32_t lumos_export_threads(const struct export_writer *writer) {
+  return FIRST_THREAD + 2 * (uint32_t)writer->job->lanes.count + (uint32_t)writer->job->ranks.count;
+}
+
 bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_lane *lane) {
   const char *label = lumos_string(job->strings, lane->lane);
   const char *end = *label == 'd' ? strchr(label, '.') : NULL;
@@ -143,6 +147,7 @@ static void name_process(struct export_writer *writer, uint32_t index) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   const struct lumos_lane *lane = process->lane != LUMOS_NONE ? &job->lanes.items[process->lane] : NULL;
   bool stream = lane != NULL && lane->kind == LUMOS_STREAM;
+  lumos_text_put(&text, writer->prefix != NULL ? writer->prefix : "");
   lumos_text_format(&text, "rank %d %s", (int)job->ranks.items[process->rank].rank, stream ? "device" : "host");
   if (stream && lumos_export_names_device(job, lane)) {
     char device[EXPORT_DEVICE_TEXT];
@@ -154,7 +159,7 @@ static void name_process(struct export_writer *writer, uint32_t index) {
   lumos_text_char(&text, '\0');
   struct export_place place = {index + 1, 0};
   put_name(writer, place, "process_name", text.bytes);
-  put_order(writer, place, "process_sort_index", index + 1);
+  put_order(writer, place, "process_sort_index", (int64_t)index + 1 + writer->first_process);
   lumos_text_free(&text);
 }
 

@@ -29,11 +29,14 @@ bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_l
 
 struct export_writer {
   const struct lumos_job *job;
-  struct lumos_text *text;         /* what is in work; it leaves between two events */
-  struct lumos_text *out;          /* where it goes, */
-  struct lumos_deflater *deflater; /* through this, if it is not NULL */
-  int64_t zero;                    /* the job time that is 0 in the file */
-  bool any;                        /* an event has been written */
+  struct lumos_text *text;              /* what is in work; it leaves between two events */
+  struct lumos_text *out;               /* where it goes, */
+  struct lumos_deflater *deflater;      /* through this, if it is not NULL */
+  int64_t zero;                         /* the job time that is 0 in the file */
+  const char *prefix;                   /* of names of processes, "A: "; NULL: none */
+  uint32_t first_process, first_thread; /* numbers of them that jobs before this one have taken, */
+  int64_t first_flow;                   /* and of arrows */
+  bool any;                             /* an event has been written */
   LUMOS_VECTOR(struct export_process) processes;
   uint32_t *process_of_lane; /* index in processes */
   uint32_t *process_of_rank; /* its first */
@@ -60,6 +63,8 @@ bool lumos_export_close_file(struct export_writer *writer, struct export_file *f
 
 void lumos_export_place(struct export_writer *writer);
 void lumos_export_unplace(struct export_writer *writer);
+/* How many numbers of threads the job takes. */
+uint32_t lumos_export_threads(const struct export_writer *writer);
 
 /* A lane of the screen. */
 struct export_place {
@@ -82,11 +87,20 @@ void lumos_export_document(struct export_writer *writer);
 /* Fill `correlation` and `flags`. */
 void lumos_export_number_calls(struct export_writer *writer);
 
-/* ---- measured.c, simulated.c, flows.c: rows of all ranks ---- */
+/* ---- flows.c: and a task's interval on a timeline in the file's time ---- */
+
+struct export_interval {
+  int64_t start, end; /* start LUMOS_ABSENT: it is not there */
+};
+struct export_interval lumos_export_interval(const struct export_writer *writer, uint32_t task,
+                                             enum export_timeline timeline);
+
+/* ---- measured.c, simulated.c, flows.c, counters.c: rows of all ranks ---- */
 
 void lumos_export_measured(struct export_writer *writer);
 void lumos_export_simulated(struct export_writer *writer);
 void lumos_export_flows(struct export_writer *writer);
+void lumos_export_counters(struct export_writer *writer);
 
 /* ---- event.c ---- */
 

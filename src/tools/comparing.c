@@ -67,45 +67,104 @@ static struct lumos_job *read_job(const char *name, const char *path, const stru
   return job;
 }
 
-/* The comparison is whole before a byte of it is written. */
-static bool write_comparison(const struct lumos_comparison *comparison, struct lumos_job *const jobs[2],
-                             enum lumos_compare_format format, const struct tool_comparing *comparing,
-                             struct lumos_error *error) {
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
+/* What several comparisons add to: a line for each, then all of them; of two jobs the comparison alone. */
+struct comparisons {
+  const struct tool_comparing *comparing;
+  enum lumos_compare_format format;
+  size_t jobs;
+  struct lumos_text lines, whole;
+};
+
+/* "job 3: No difference: ...", and what stands before the comparison of which it is the first sentence. */
+static void begin_of_several(struct comparisons *all, const struct lumos_comparison *comparison, size_t job) {
+  bool markdown = all->format == LUMOS_COMPARE_MARKDOWN;
+  if (all->format == LUMOS_COMPARE_JSON) {
+    lumos_text_put(&all->whole, job == 1 ? "[" : ",\n");
+    return;
+  }
+  lumos_text_format(&all->lines, markdown ? "- **job %zu**: " : "job %zu: ", job + 1);
+  lumos_comparison_verdict(comparison, &all->lines);
+  lumos_text_char(&all->lines, '\n');
+  lumos_text_format(&all->whole,
+                    markdown ? "\n### Job %zu (B) against job 1 (A)\n\n" : "\nJob %zu (B) against job 1 (A)\n\n",
+                    job + 1);
+}
+
+static bool put_comparison(struct comparisons *all, const struct lumos_comparison *comparison,
+                           struct lumos_job *const jobs[2], size_t job, struct lumos_error *error) {
+  if (all->format == LUMOS_COMPARE_HTML) {
+    return lumos_comparison_page(comparison, jobs[0], jobs[1], &all->comparing->page, &all->whole, error);
+  }
+  if (all->jobs > 2) {
+    begin_of_several(all, comparison, job);
+  }
+  lumos_comparison_write(comparison, all->format, all->comparing->full, &all->whole);
+  return true;
+}
+
+/* All is there before a byte of it is written. */
+static bool write_all(struct comparisons *all, struct lumos_error *error) {
   struct lumos_output output;
-  bool good = true;
-  if (format == LUMOS_COMPARE_HTML) {
-    good = lumos_comparison_page(comparison, jobs[0], jobs[1], &comparing->page, &text, error);
-  } else {
-    lumos_comparison_write(comparison, format, comparing->full, &text);
+  if (!lumos_output_open(&output, all->comparing->output, error)) {
+    return false;
   }
-  tool_wipe(jobs[1]);
-  good = good && lumos_output_open(&output, comparing->output, error);
-  if (good) {
-    lumos_text_add(&output.text, text.bytes, text.length);
-    good = lumos_output_commit(&output, error);
+  lumos_text_add(&output.text, all->lines.bytes, all->lines.length);
+  lumos_text_add(&output.text, all->whole.bytes, all->whole.length);
+  lumos_text_put(&output.text, all->jobs > 2 && all->format == LUMOS_COMPARE_JSON ? "]\n" : "");
+  return lumos_output_commit(&output, error);
+}
+
+/* The job of an operand beside the first one. */
+static bool compare_one(const char *name, const char *path, struct lumos_job *first, size_t job,
+                        const struct lumos_compare_options *options, struct comparisons *all,
+                        struct lumos_error *error) {
+  struct lumos_progress progress;
+  const struct tool_comparing *comparing = all->comparing;
+  struct lumos_job *jobs[2] = {first, read_job(name, path, &comparing->input, &progress, error)};
+  struct lumos_comparison *comparison = jobs[1] == NULL ? NULL : lumos_compare(jobs[0], jobs[1], options, error);
+  bool good =
+      comparison != NULL &&
+      (comparing->trace == NULL || lumos_comparison_timelines(comparison, jobs[0], jobs[1], comparing->trace, error)) &&
+      put_comparison(all, comparison, jobs, job, error);
+  if (jobs[1] != NULL) {
+    tool_wipe(jobs[1]);
+    tool_close(jobs[1]);
   }
-  lumos_text_free(&text);
+  lumos_comparison_free(comparison);
   return good;
 }
 
 static bool compare_read(const char *name, const struct lumos_operands *operands,
                          const struct tool_comparing *comparing, const struct lumos_compare_options *options,
                          enum lumos_compare_format format, struct lumos_error *error) {
-  struct lumos_progress progress[2];
-  struct lumos_job *jobs[2] = {NULL, NULL};
-  struct lumos_comparison *comparison = NULL;
-  for (int side = 0; side < 2 && (side == 0 || jobs[0] != NULL); side++) {
-    jobs[side] = read_job(name, operands->items[side], &comparing->input, &progress[side], error);
+  struct lumos_progress progress;
+  struct comparisons all = {comparing, format, operands->count, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER};
+  struct lumos_job *first = read_job(name, operands->items[0], &comparing->input, &progress, error);
+  bool good = first != NULL;
+  for (size_t i = 1; good && i < operands->count; i++) {
+    good = compare_one(name, operands->items[i], first, i, options, &all, error);
   }
-  if (jobs[1] != NULL) {
-    comparison = lumos_compare(jobs[0], jobs[1], options, error);
-  }
-  bool good = comparison != NULL && write_comparison(comparison, jobs, format, comparing, error);
-  tool_close(jobs[0]);
-  tool_close(jobs[1]);
-  lumos_comparison_free(comparison);
+  good = good && write_all(&all, error);
+  tool_close(first);
+  lumos_text_free(&all.lines);
+  lumos_text_free(&all.whole);
   return good;
+}
+
+/* A page and timelines are of two jobs. */
+static bool check_count(const struct tool_comparing *comparing, enum lumos_compare_format format, size_t count,
+                        struct lumos_error *error) {
+  if (count < 2) {
+    return lumos_fail(error,
+                      "two jobs are compared, and %zu %s named; put the traces of one job into "
+                      "a folder, as in 'lumos-compare before/ after/'; --help says more",
+                      count, count == 1 ? "is" : "are");
+  }
+  if (count > 2 && (format == LUMOS_COMPARE_HTML || comparing->trace != NULL)) {
+    return lumos_fail(error, "%s compares two jobs, and %zu are named; leave it out, or name two",
+                      comparing->trace != NULL ? "option --trace" : "the page", count);
+  }
+  return true;
 }
 
 bool tool_compare(const char *name, const struct lumos_operands *operands, const struct tool_comparing *comparing,
@@ -124,12 +183,8 @@ bool tool_compare(const char *name, const struct lumos_operands *operands, const
       options.step_counts[side] = steps[side].count;
     }
   }
-  good = good && (operands->count == 2 ||
-                  lumos_fail(error,
-                             "two jobs are compared, and %zu %s named; put the traces of one job into a folder, "
-                             "as in 'lumos-compare before/ after/'; --help says more",
-                             operands->count, operands->count == 1 ? "is" : "are"));
-  good = good && lumos_output_try(comparing->output, error) &&
+  good = good && check_count(comparing, format, operands->count, error);
+  good = good && lumos_output_try(comparing->output, error) && lumos_output_try(comparing->trace, error) &&
          compare_read(name, operands, comparing, &options, format, error);
   lumos_vector_free(&steps[0]);
   lumos_vector_free(&steps[1]);

@@ -7,6 +7,7 @@
 
 struct tool_comparing {
   const char *steps[2], *format, *output; /* as given */
+  const char *trace;                      /* where both timelines go; NULL: nowhere */
   struct lumos_compare_page page;
   enum lumos_compare_format otherwise; /* where neither --format nor an ending says */
   bool full;
@@ -47,7 +48,7 @@ struct tool_comparing {
     LUMOS_OPTION_FLAG, 0, "full", NULL, &(comparing)->full, "Every row in every table, rather than the first ones." \
   }
 
-/* Two operands, each a job. */
+/* Operands are jobs; all but the first are compared with it, one by one. */
 bool tool_compare(const char *name, const struct lumos_operands *operands, const struct tool_comparing *comparing,
                   struct lumos_error *error) LUMOS_MUST_CHECK;
 

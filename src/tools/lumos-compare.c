@@ -14,6 +14,10 @@ int main(int argc, char **argv) {
   struct options options = {0};
   const struct lumos_option table[] = {
       TOOL_COMPARING_OPTIONS(&options.comparing),
+      {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &options.comparing.trace,
+       "Write the measured and the simulated timelines of both jobs to FILE, for Perfetto (ui.perfetto.dev) or "
+       "chrome://tracing. The steps nearest to the mean begin at one instant. It is compressed where the name ends in "
+       ".gz."},
       TOOL_INPUT_OPTIONS(&options.comparing.input),
       TOOL_OUTPUT_OPTION(&options.comparing.output),
       TOOL_LAST_OPTION,
@@ -25,17 +29,21 @@ int main(int argc, char **argv) {
       "lumos-compare rank0.json.gz rank1.json.gz -o change.html",
       "For a comment on GitHub",
       "lumos-compare rank0.json.gz rank1.json.gz -o change.md",
+      "Both timelines on one axis, to look at in Perfetto",
+      "lumos-compare rank0.json.gz rank1.json.gz --trace both.json.gz",
       "For a script",
       "lumos-compare job.graph job.sim -f json | jq -r .verdict",
       NULL,
   };
   const struct lumos_command command = {
       .name = "lumos-compare",
-      .summary = "Compare two jobs: what changed in a step, by how much, and why.",
-      .usage = "[OPTION]... TRACE|FOLDER|STREAM TRACE|FOLDER|STREAM",
+      .summary = "Compare jobs: what changed in a step, by how much, and why.",
+      .usage = "[OPTION]... TRACE|FOLDER|STREAM TRACE|FOLDER|STREAM...",
       .description =
           "The first job is A, the second B. Work is matched by what it is for: its phase, layer, op, shapes and "
-          "kernel. Several traces of one job go into a folder, or into a stream of lumos-graph.",
+          "kernel. Several traces of one job go into a folder, or into a stream of lumos-graph. Of more than two jobs "
+          "each "
+          "is compared with the first: one line a job, then all of them.",
       .examples = examples,
       .options = table,
   };

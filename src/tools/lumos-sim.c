@@ -190,7 +190,8 @@ int main(int argc, char **argv) {
       TOOL_OUTPUT_OPTION(&stream.output),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
        "Write the measured and the simulated timeline of all ranks, side by side, to FILE, for Perfetto "
-       "(ui.perfetto.dev) or chrome://tracing. It is compressed where the name ends in .gz. lumos-parse reads the "
+       "(ui.perfetto.dev) or chrome://tracing, with counters of each GPU. It is compressed where the name ends in .gz. "
+       "lumos-parse reads the "
        "measured "
        "tasks from it."},
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,

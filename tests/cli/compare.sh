@@ -3,6 +3,7 @@
 # is found and named; what is split adds up; counts and GPU time of a real pair are those that a program which shares no code reads from the files.
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip 'jq is not here (apt-get install jq)'
+need_python
 
 # --- What is said, in all forms ---
 
@@ -71,6 +72,30 @@ expect 2 lumos-compare one.graph two.sim --steps-b 999
 says 'B has no complete step 999'
 expect 2 lumos-compare one.graph two.sim -f svg
 says 'is not a format' markdown
+# More than two: each against the first, with the verdict of its own comparison, one line each.
+expect 0 lumos-compare one two.sim one -o three
+lumos-compare one two.sim -f json -o first.json && lumos-compare one one -f json -o second.json
+expect 0 lumos-compare one two.sim one -f json -o three.json
+jq -s '.[0] == .[1:]' three.json first.json second.json | grep -qx true || fail 'a job of three is compared in another way than one of two'
+[ "$(head -n 2 three)" = "$(jq -r '"job 2: " + .verdict' first.json; jq -r '"job 3: " + .verdict' second.json)" ] || fail "the lines of three jobs are: $(head -n 3 three)"
+expect 2 lumos-compare one two.sim one -o three.html
+says 'the page compares two jobs, and 3 are named'
+# Both in one file for Perfetto: processes told apart, each job's rows those of its own file, at another time.
+expect 0 lumos-compare one two.sim --trace both.json -o text
+"$python" "$here/counters.py" both.json >told || fail "$(head -c 300 told)"
+lumos-sim --opportunities off one --trace alone.json -o alone.sim || fail 'no timelines of one job'
+# rows FILE PREFIX: rows of a process that begins so, by its name and what is in them, from their first on.
+rows() {
+  jq -r --arg prefix "$2" '(.traceEvents | map(select(.name == "process_name") | {key: "\(.pid)", value: .args.name}) | from_entries) as $names |
+    [.traceEvents[] | select(.ph == "X" and ($names["\(.pid)"] | startswith($prefix)))] | (map(.ts * 1000 | round) | min) as $first |
+    .[] | [($names["\(.pid)"] | ltrimstr($prefix)), (.ts * 1000 | round) - $first, .dur, .name, (.args | tojson)] | @tsv' "$1"
+}
+rows alone.json '' >alone.rows
+rows both.json 'A: ' >a.rows
+[ -s alone.rows ] && cmp -s alone.rows a.rows || fail "rows of A are others than in its own file: $(diff alone.rows a.rows | head -n 3)"
+[ -n "$(rows both.json 'B: ' | head -n 1)" ] || fail 'there are no rows of B'
+jq -e '[.traceEvents[] | select(.ph == "s")] | length > 0 and (group_by([.cat, .id]) | all(length == 1))' both.json >/dev/null || fail 'arrows of both jobs have one number'
+expect 2 lumos-parse both.json -o none
 expect 2 lumos-compare one.graph two.sim -f text -o page.html
 says 'its ending says html, but --format says text'
 expect 2 lumos-render one.graph two.sim --view gantt -o page.html
@@ -190,7 +215,6 @@ rarely more_replicas
 real=${LUMOS_PAIRS:-$traces/../pairs}
 control=$traces/hta-diff-A100-8rank-109k/control.json.gz test=$real/hta-diff-A100/test.json.gz
 if [ -e "$control" ] && [ -e "$test" ]; then
-  need_python
   expect 0 lumos-compare "$control" "$test" -f json -o pair
   for side in a b; do
     trace=$control

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # lumos-sim --trace: valid JSON in Chrome's format, with both timelines of every rank, from which lumos-parse reads the same tasks.
 . "$(dirname "$0")/lib.sh"
+need_python
 
 # records FILE: what a rank's recording says, but for the name of its file, the counts of rows, of which the timelines have others, and
 # what only --hta reads (the last field of a rank).
@@ -45,7 +46,7 @@ well_formed() {
     | ($events | map(select(.ph == "s" or .ph == "f"))) as $ends
     | ($rows | group_by([.pid, .tid]) | map({key: "\(.[0].pid) \(.[0].tid)", value: .}) | from_entries) as $lanes
     | ($names | map(select(.name == "thread_name") | "\(.pid) \(.tid)")) as $named
-    | ($events | all(.[]; (.ph | test("^[XMsfi]$")) and (.name | type == "string") and (.pid | type == "number") and (.tid | type == "number")))
+    | ($events | all(.[]; (.ph | test("^[XMsfiC]$")) and (.name | type == "string") and (.pid | type == "number") and (.tid | type == "number")))
       and ($rows | length > 0 and all(.[]; (.ts | type == "number") and .ts >= 0 and .dur >= 0 and (.cat | type == "string")))
       and ($lanes | keys | all(.[]; . as $lane | $named | index($lane)))
       and ($named | length == (unique | length))
@@ -75,6 +76,10 @@ grep '"cat":"lumos_simulated"' text | sed 's/,$//' | jq -r '[.args.task, (.ts * 
 jq -r 'select(.type == "task") | [.id, .sim_start, .sim_dur] | @tsv' sim | sort >stream
 [ "$(paste shown stream | awk '{ print $2 - $5, $3 - $6 }' | sort -u | wc -l)" -eq 1 ] || fail 'simulated times are not those of the stream'
 
+# Counters add up to what rows say, and to the metric; a value that is off is seen.
+"$python" "$here/counters.py" t.json.gz sim >told || fail "$(head -c 300 told)"
+sed '/"ph":"C"/s/"running streams":1/"running streams":2/' text >broken.json
+! "$python" "$here/counters.py" broken.json sim >told || fail 'counters that do not add up are taken for right'
 lumos-sim --opportunities off parse --trace plain.json -o sim.plain || fail 'without compression it fails'
 same text plain.json 'compressed is not what plain is'
 same sim sim.plain 'the stream depends on --trace'
