@@ -73,10 +73,16 @@ class Cluster:
             raise RuntimeError(f"{commands} failed")
         return text
 
+    def path(self, name):
+        return os.path.join(self.cases, name + ".json")
+
+    def has(self, name):
+        return os.path.exists(self.path(name))
+
     def case(self, name, work):
         """The figures of a case, from an earlier run where there are any."""
-        path = os.path.join(self.cases, name + ".json")
-        if not os.path.exists(path):
+        path = self.path(name)
+        if not self.has(name):
             start, used = time.time(), cpu_seconds()
             figures = work()
             figures["wall_s"] = round(time.time() - start, 1)
@@ -248,11 +254,13 @@ def main(arguments):
     changes += [("model-" + v, f"{VARIANTS[v]} {BUCKETS}" if "hidden" in VARIANTS[v] else VARIANTS[v], f"{MODELS['15B']} {VARIANTS[v]} {spread(*BASE)}") for v in variants]
 
     base = cluster.case("base", lambda: record_base(cluster, base_options, BASE_RANKS))
-    if not os.path.exists(cluster.graph):  # of an earlier run, which was stopped, only the figures are left
-        record_base(cluster, base_options, BASE_RANKS)
+    wanted = [name for name, _, _ in changes] + ([] if quick else ["busy"])
+    if not os.path.exists(cluster.graph) and not all(cluster.has(name) for name in wanted):
+        record_base(cluster, base_options, BASE_RANKS)  # of an earlier run, which was stopped, only the figures are left
     predictions = [{"name": name, **cluster.case(name, lambda: prediction(cluster, change, options))} for name, change, options in changes]
     curve = None if quick else cluster.case("busy", lambda: busy(cluster))
-    os.remove(cluster.graph)
+    if os.path.exists(cluster.graph):
+        os.remove(cluster.graph)
 
     chosen = [("15B", BASE), ("15B", (2, 4, 2))] if quick else [(model, c) for model in CONFIGURATIONS for c in CONFIGURATIONS[model]]
     replays = [cluster.case(f"replay-{model}-{name_of(c)}", lambda: replay(cluster, model, c)) for model, c in chosen]

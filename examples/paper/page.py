@@ -194,8 +194,8 @@ def busy_section(result):
         marks.append(f'<polyline class="stroke {paint}" fill="none" stroke-width="1.4" points="{line}"/>')
     off = mean([abs(p[1] - p[2]) for p in points])
     return section(
-        "busy", f"The simulated curve of how busy GPUs are is off by {off:.1f} points on average (Fig. 6)",
-        finding(f"The share of each millisecond in which a GPU runs anything, over a step of the {result['busy']['job']} job; the mean over the ranks with a trace. Simulated is the job rebuilt from its blocks, since an unchanged one has its own curve. The paper shows the same job, says that its curves closely match, and gives no number."),
+        "busy", f"How busy GPUs are: off by {off:.2f} points on average (Fig. 6)",
+        finding(f"The share of every {points[1][0] - points[0][0]:.0f} ms in which a GPU runs anything, over the steps of the {result['busy']['job']} job; the mean over the ranks with a trace. Simulated is the job rebuilt from its blocks in the recorded configuration. That is an easy test, for these keep their recorded times. The paper shows the same job, says that its curves closely match, and gives no number."),
         legend([("busy-measured", "measured"), ("busy-simulated", "simulated")]),
         picture("how busy GPUs are", left + width + 30, top + height + 30, marks))
 
