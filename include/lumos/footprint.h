@@ -30,7 +30,8 @@ enum lumos_memory_state {
   LUMOS_MEMORY_NO_GRADIENTS, /* no parameter's gradient is recorded, so that parameters are not known */
   LUMOS_MEMORY_NO_OPTIMIZER, /* no op shows what it keeps */
   LUMOS_MEMORY_CAPTURED,     /* passes run as CUDA graphs, whose ops are not recorded */
-  LUMOS_MEMORY_COMPILED      /* passes are compiled: what they keep between them is not recorded */
+  LUMOS_MEMORY_COMPILED,     /* passes are compiled: what they keep between them is not recorded */
+  LUMOS_MEMORY_AGAIN         /* the job was changed to compute layers again: what is then kept was not recorded */
 };
 
 /* Of a rank (index), in one step. */

@@ -14,6 +14,9 @@ enum lumos_schedule {
   LUMOS_ZB_H1        /* 1F1B with the gradients of weights put off: stage s by s micro-batches */
 };
 
+/* Which activations the backward pass computes again: all of a layer but its input, or none. */
+enum lumos_recompute { LUMOS_RECOMPUTE_FULL = 1, LUMOS_RECOMPUTE_NONE };
+
 enum lumos_switch { LUMOS_SWITCH_ON = 1, LUMOS_SWITCH_OFF };
 
 /* 0: as recorded. */
@@ -29,6 +32,7 @@ struct lumos_rebuild {
       overlap_gradients; /* a bucket is reduced as soon as it is full; off: after the last backward pass */
   enum lumos_switch distributed_optimizer; /* each replica updates its share of the parameters, and all gather them */
   enum lumos_schedule schedule;
+  enum lumos_recompute recompute;
   const char *learn_from; /* a selector (transform.h): templates are made of blocks whose tasks on threads it takes all;
                              NULL: of all */
   int32_t split_count;    /* 0: layers are spread evenly */
@@ -36,7 +40,7 @@ struct lumos_rebuild {
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "vp", "dp", "tp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "split"
+ * "layers", "micro-batches", "pp", "vp", "dp", "tp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "recompute" ("full", "none"), "split"
  * (numbers joined by commas), "overlap-gradients", "distributed-optimizer" ("on", "off"), "learn-from" (a selector, which is kept
  * by reference). False where the argument is none of these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,

@@ -882,6 +882,16 @@ static bool is_compiled(const struct walk *walk) {
   return any;
 }
 
+/* Forward ops that --recompute put into the backward pass stand in no gradient's op. */
+static bool is_put_again(const struct walk *walk) {
+  bool again = false;
+  for (uint32_t i = 0; i < walk->memory->ops.count && !again && !walk->measured; i++) {
+    again = (walk->traits[i] & MAKES_NODE) != 0 && op_at(walk, i)->node == LUMOS_NONE &&
+            task_at(walk, i)->phase == LUMOS_BACKWARD;
+  }
+  return again;
+}
+
 void memory_step_read(struct memory_step *memory, const struct lumos_job *job, uint32_t rank) {
   *memory = (struct memory_step){.job = job, .rank = rank};
   memory_order_ops(memory);
@@ -907,6 +917,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   memory->state = !has_shapes(&walk)        ? LUMOS_MEMORY_NO_SHAPES
                   : is_captured(&walk)      ? LUMOS_MEMORY_CAPTURED
                   : is_compiled(&walk)      ? LUMOS_MEMORY_COMPILED
+                  : is_put_again(&walk)     ? LUMOS_MEMORY_AGAIN
                   : memory->parameters == 0 ? LUMOS_MEMORY_NO_GRADIENTS
                                             : LUMOS_MEMORY_KNOWN;
   free((void *)walk.rules);

@@ -87,6 +87,13 @@ static bool take(struct lumos_rebuild *asked, const char *name, const char *argu
     *wanted = "1f1b, gpipe, interleaved or zb-h1";
     return read_schedule(asked, argument);
   }
+  if (strcmp(name, "recompute") == 0) {
+    *wanted = "full or none";
+    asked->recompute = strcmp(argument, "full") == 0   ? LUMOS_RECOMPUTE_FULL
+                       : strcmp(argument, "none") == 0 ? LUMOS_RECOMPUTE_NONE
+                                                       : 0;
+    return asked->recompute != 0;
+  }
   if (strcmp(name, "split") == 0) {
     *wanted = "the layers of every stage, or chunk, such as 12,14,14,8";
     return read_split(asked, argument);
@@ -109,9 +116,10 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
          lumos_fail(error, "--%s '%s' is not %s", name, argument, wanted);
 }
 
-static void tell_switch(struct lumos_text *text, const char *name, enum lumos_switch value) {
+/* One of two words, the first for 1; 0: not asked for. */
+static void tell_word(struct lumos_text *text, const char *name, int value, const char *first, const char *second) {
   if (value != 0) {
-    lumos_text_format(text, " --%s %s", name, value == LUMOS_SWITCH_ON ? "on" : "off");
+    lumos_text_format(text, " --%s %s", name, value == 1 ? first : second);
   }
 }
 
@@ -137,11 +145,12 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "tp", asked->shards);
   tell_number(text, "bucket-mb", asked->bucket_mb);
   tell_text(text, "learn-from", asked->learn_from);
-  tell_switch(text, "overlap-gradients", asked->overlap_gradients);
-  tell_switch(text, "distributed-optimizer", asked->distributed_optimizer);
+  tell_word(text, "overlap-gradients", asked->overlap_gradients, "on", "off");
+  tell_word(text, "distributed-optimizer", asked->distributed_optimizer, "on", "off");
   if (asked->schedule != 0) {
     lumos_text_format(text, " --schedule %s", name_of(asked->schedule));
   }
+  tell_word(text, "recompute", asked->recompute, "full", "none");
   for (int32_t i = 0; i < asked->split_count; i++) {
     lumos_text_format(text, "%s%d", i == 0 ? " --split " : ",", asked->split[i]);
   }

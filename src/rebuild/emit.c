@@ -125,10 +125,16 @@ static bool clears(const struct lumos_job *job, const struct lumos_task *task) {
          strcmp(op, "aten::_foreach_zero_") == 0;
 }
 
+/* The recorded thread that an item is on. */
+static uint32_t thread_of(const struct rebuild_item *item, const struct rebuild_block *block) {
+  return item->again ? item->thread : block->lane;
+}
+
 static struct lumos_built_task build_task(const struct emission *emission, const struct rebuild_item *item,
                                           uint32_t like) {
   const struct lumos_job *from = emission->from;
   const struct lumos_task *task = &from->tasks.items[like];
+  uint32_t lane = item->again && !lumos_on_stream(from, task) ? item->thread : task->lane;
   struct lumos_times own = lumos_own_times(from, like);
   bool fixed = !lumos_on_stream(from, task) || task->kind == LUMOS_COPY;
   int32_t scale = fixed ? 0 : clears(from, task) ? item->transfers : item->kernels;
@@ -137,12 +143,11 @@ static struct lumos_built_task build_task(const struct emission *emission, const
     own.dur += scaled(own.dur, item->slower);
     own.lag += own.lag > 0 ? scaled(own.lag, item->slower) : 0;
   }
-  struct lumos_built_task built =
-      lumos_build_task(emission->builder, like, emission->lanes[task->lane], own, item->step);
+  struct lumos_built_task built = lumos_build_task(emission->builder, like, emission->lanes[lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
   lumos_build_span_of(emission->builder, built, rebuild_span_of(emission->spans, task->span));
   move_comm(emission, like, built);
-  if (item->phase != 0 && (task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT)) {
+  if (item->phase != 0 && (item->again || task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT)) {
     lumos_build_phase(emission->builder, built, item->phase);
   }
   const int64_t *delays = emission->templates->delays;
@@ -182,8 +187,9 @@ static void build_devices(struct emission *emission, const struct rebuild_item *
 }
 
 /* Where the lanes of all ranks have their tasks on the rank at hand, threads by place, streams by number. */
-static bool has_lanes(const struct emission *emission, const struct rebuild_block *block) {
-  bool has = emission->lanes[block->lane].number != LUMOS_NONE;
+static bool has_lanes(const struct emission *emission, const struct rebuild_item *item,
+                      const struct rebuild_block *block) {
+  bool has = emission->lanes[thread_of(item, block)].number != LUMOS_NONE;
   for (uint32_t i = 0; has && i < block->device_count; i++) {
     uint32_t lane = emission->from->tasks.items[emission->blocks->devices[block->device_first + i]].lane;
     has = emission->lanes[lane].number != LUMOS_NONE;
@@ -198,7 +204,7 @@ static bool build_item(struct emission *emission, uint32_t index, struct lumos_e
   const struct rebuild_block *block = &emission->blocks->items.items[donor];
   struct built *built = &emission->built[index];
   *built = (struct built){drawn, donor, LUMOS_NONE, (uint32_t)emission->handles.count, no_task, no_task};
-  if (!has_lanes(emission, block)) {
+  if (!has_lanes(emission, item, block)) {
     return lumos_fail(error, "rank %d lacks a stream that work of rank %d needs", emission->rank->number,
                       emission->from->ranks.items[block->rank].rank);
   }
@@ -289,16 +295,20 @@ static uint32_t find_hand_over(const struct emission *emission, uint32_t from, u
 
 /* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
 static void tie_threads(const struct emission *emission, uint32_t index) {
+  const struct rebuild_item *item = &emission->rank->items.items[index];
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
   const struct rebuild_block *before =
       index == 0 ? NULL : &emission->blocks->items.items[emission->built[index - 1].donor];
+  uint32_t thread = thread_of(item, block), thread_before = before == NULL ? thread : thread_of(item - 1, before);
   bool passes = block->micro_batch != LUMOS_ABSENT_INT || (before != NULL && before->micro_batch != LUMOS_ABSENT_INT);
-  if (before == NULL || !passes || emission->lanes[before->lane].number == emission->lanes[block->lane].number ||
+  if (before == NULL || !passes || emission->lanes[thread_before].number == emission->lanes[thread].number ||
       is_handed(emission, block->first)) {
     return;
   }
-  uint32_t from = rebuild_lane_of_rank(emission->from, before->lane, &emission->from->ranks.items[block->rank]);
-  uint32_t like = from == LUMOS_NONE ? LUMOS_NONE : find_hand_over(emission, from, block->lane);
+  const struct lumos_rank *rank = &emission->from->ranks.items[block->rank];
+  uint32_t from = rebuild_lane_of_rank(emission->from, thread_before, rank);
+  uint32_t to = rebuild_lane_of_rank(emission->from, thread, rank);
+  uint32_t like = from == LUMOS_NONE || to == LUMOS_NONE ? LUMOS_NONE : find_hand_over(emission, from, to);
   if (like != LUMOS_NONE) {
     struct lumos_built_task src = {emission->built[index - 1].first + before->count - 1};
     lumos_build_dep(emission->builder, like, src, LUMOS_ABSENT,
@@ -445,7 +455,8 @@ static void begin_threads(const struct emission *emission) {
   uint32_t count = (uint32_t)emission->rank->items.count;
   uint8_t *begun = lumos_allocate_zeroed(emission->from->lanes.count, 1);
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t lane = emission->same[emission->blocks->items.items[emission->built[i].donor].lane];
+    const struct rebuild_block *block = &emission->blocks->items.items[emission->built[i].donor];
+    uint32_t lane = emission->same[thread_of(&emission->rank->items.items[i], block)];
     if (!begun[lane] && emission->from->lanes.items[lane].task_count > 0) {
       tie_boundaries(emission, emission->from->lanes.items[lane].task_first,
                      (struct lumos_built_task){emission->built[i].first});
@@ -497,7 +508,8 @@ static void order_items(struct emission *emission) {
 static void remember_last(struct emission *emission, uint32_t index) {
   const struct built *built = &emission->built[index];
   const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
-  emission->latest[emission->same[block->lane]].number = built->first + block->count - 1;
+  uint32_t thread = thread_of(&emission->rank->items.items[index], block);
+  emission->latest[emission->same[thread]].number = built->first + block->count - 1;
 }
 
 static bool build_items(struct emission *emission, bool recorded, struct lumos_error *error) {

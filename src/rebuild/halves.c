@@ -2,6 +2,7 @@
 
 #include "cost/operation.h"
 #include "program/shapes.h"
+#include "rebuild/again.h"
 #include "rebuild/weights.h"
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct search {
   const uint32_t *likes;
   uint32_t *kernels; /* by task on a thread: what it launches that says something; LUMOS_NONE */
   uint8_t *whats;    /* ... enum what */
+  uint8_t *again;    /* by task of the recording: the backward pass computes it again */
   struct events events;
   int64_t tokens;  /* of a micro-batch; 0: not known */
   size_t products; /* of a layer's forward pass, of the last that was looked at */
@@ -76,19 +78,6 @@ static bool counts(const struct lumos_task *task, uint8_t what) {
                        : task->part != 0 && (task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD);
 }
 
-/* What is computed again in the backward pass: autograd's forward ops have numbers, and stand within a node, or in a checkpoint's own. */
-static bool goes_forward(const struct search *search, const struct lumos_task *task, uint32_t t, uint32_t node) {
-  const struct lumos_job *from = search->from;
-  bool numbered = false;
-  for (uint32_t span = span_of(search, t); span != node && span != LUMOS_NONE; span = from->spans.items[span].parent) {
-    numbered =
-        numbered || (from->spans.items[span].kind == LUMOS_SPAN_OP &&
-                     from->spans.items[span].sequence != LUMOS_ABSENT && from->spans.items[span].forward == LUMOS_NONE);
-  }
-  const char *name = node == LUMOS_NONE ? "" : lumos_string(from->strings, from->spans.items[node].name);
-  return task->phase == LUMOS_FORWARD || (node != LUMOS_NONE && numbered) || strstr(name, "Checkpoint") != NULL;
-}
-
 static void list_events(struct search *search, const struct lumos_lane *lane) {
   search->events.count = 0;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
@@ -96,7 +85,9 @@ static void list_events(struct search *search, const struct lumos_lane *lane) {
     uint8_t what = search->whats[t];
     if (what != 0 && search->likes[t] != LUMOS_NONE && counts(task, what)) {
       uint32_t node = rebuild_node_around(search->from, search->likes[t]);
-      struct event event = {t, search->kernels[t], node, what, goes_forward(search, task, t, node), false};
+      struct event event = {
+          t,    search->kernels[t], node, what, task->phase == LUMOS_FORWARD || search->again[search->likes[t]] != 0,
+          false};
       lumos_vector_push(&search->events, event);
     }
   }
@@ -293,6 +284,7 @@ void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built,
   bool sized = model != NULL && model->sequence > 0 && model->micro_batch > 0;
   search.tokens = sized ? (int64_t)model->sequence * model->micro_batch : 0;
   *ends = (struct rebuild_ends){0};
+  search.again = rebuild_find_again(from);
   find_kernels(&search);
   for (size_t l = 0; l < built->lanes.count; l++) {
     if (built->lanes.items[l].kind == LUMOS_THREAD) {
@@ -308,6 +300,7 @@ void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built,
   }
   lumos_vector_sort(&ends->items, by_place);
   lumos_vector_free(&search.events);
+  free(search.again);
   free(search.kernels);
   free(search.whats);
 }

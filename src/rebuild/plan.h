@@ -13,9 +13,11 @@ struct rebuild_item {
   uint8_t phase;                    /* of what is built: weights' gradients may be put off, or no longer */
   uint8_t exchange; /* what it sends and receives in its place: enum rebuild_transfer, added up; 0: nothing */
   int32_t kernels,
-      transfers;  /* how long kernels take, and how much replicas tell each other or clear, in millionths; 0: as
+      transfers;   /* how long kernels take, and how much replicas tell each other or clear, in millionths; 0: as
                      recorded */
-  int32_t slower; /* by how much longer all but communication takes, in millionths */
+  bool again;      /* a block of the forward pass, in the backward pass, */
+  uint32_t thread; /* on this thread: a recorded lane */
+  int32_t slower;  /* by how much longer all but communication takes, in millionths */
 };
 LUMOS_VECTOR_TYPE(rebuild_items, struct rebuild_item);
 

@@ -1,6 +1,7 @@
 /* A job written anew out of what was recorded of it. */
 #include "base/parallel.h"
 #include "rebuild/accumulate.h"
+#include "rebuild/again.h"
 #include "rebuild/ask.h"
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
@@ -13,6 +14,7 @@
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
 #include "rebuild/replan.h"
+#include "rebuild/roles.h"
 #include "rebuild/shards.h"
 #include "rebuild/slowest.h"
 #include "rebuild/strip.h"
@@ -84,8 +86,9 @@ static void keep_notes(struct lumos_job *built, const struct lumos_job *job, con
 
 static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
-         asked->shards == 0 && asked->schedule == 0 && asked->chunks == 0 && asked->split_count == 0 &&
-         asked->bucket_mb == 0 && asked->overlap_gradients == 0 && asked->distributed_optimizer == 0;
+         asked->shards == 0 && asked->recompute == 0 && asked->schedule == 0 && asked->chunks == 0 &&
+         asked->split_count == 0 && asked->bucket_mb == 0 && asked->overlap_gradients == 0 &&
+         asked->distributed_optimizer == 0;
 }
 
 static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
@@ -364,6 +367,11 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
       (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
   if (done && !is_as_recorded(asked)) {
     rebuild_strip_alone(both.built, job);
+    if (asked->recompute == LUMOS_RECOMPUTE_NONE) {
+      rebuild_strip_again(both.built, job);
+    } else if (asked->recompute == LUMOS_RECOMPUTE_FULL && !rebuild_is_megatron(job)) {
+      rebuild_stop_early(both.built, job);
+    }
   }
   if (done && (!rebuild_shards(both.built, job, error) || !rebuild_accumulate(both.built, job, error) ||
                !rebuild_reduce(both.built, job, asked, error))) {

@@ -438,20 +438,6 @@ static bool join_operations(struct reducing *reducing, struct lumos_error *error
 
 /* ---- all together ---- */
 
-/* Megatron-LM is told by names of what only it has. */
-static bool is_megatron(const struct lumos_job *job) {
-  static const char *const marks[] = {"megatron", "VocabParallel", "LinearWithGradAccumulation",
-                                      "MODEL_PARALLEL_GROUP"};
-  for (uint32_t id = 1; id <= lumos_strings_count(job->strings); id++) {
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-      if (strstr(lumos_string(job->strings, id), marks[i]) != NULL) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 /* What is known of the network and of the GPU's memory. */
 static bool find_speeds(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
@@ -671,7 +657,7 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
   reducing.reduction = reduction_for(&reducing.habits, from, built, asked);
   if (done && (reducing.reduction.replicas || reducing.reduction.ends)) {
     reducing.sizes = built->models.items[0].sizes;
-    reducing.megatron = is_megatron(from);
+    reducing.megatron = rebuild_is_megatron(from);
     reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);
     done = reduce(&reducing, from, error);
   }

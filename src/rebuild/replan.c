@@ -1,6 +1,7 @@
 #include "rebuild/replan.h"
 
 #include "program/parameters.h"
+#include "rebuild/again.h"
 #include "rebuild/fold.h"
 #include "rebuild/step.h"
 #include <stdio.h>
@@ -10,6 +11,7 @@ struct replan {
   const struct rebuild_recorded *recorded;
   struct rebuild_plan *plan;
   struct lumos_rebuild to; /* nothing open; split: of every chunk, in the order of the model */
+  bool again;              /* the recorded job computes layers again */
   bool untied;             /* the head's weights are not the embedding's */
 };
 
@@ -127,6 +129,7 @@ static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, 
                                   .chunks = chunks,
                                   .rank = &rank,
                                   .before.like = like,
+                                  .again = replan->to.recompute == LUMOS_RECOMPUTE_FULL && !replan->again,
                                   .same_layers = replan->to.layers == recorded->layers};
   writer.behind.like = rank_behind(replan, like, place);
   if (!scale_frame(replan, chunks, &writer.before, error) || !scale_frame(replan, chunks, &writer.behind, error)) {
@@ -326,6 +329,7 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
   struct replan replan = {.recorded = &recorded, .plan = plan};
   *plan = (struct rebuild_plan){.model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty};
   replan.untied = program_is_untied(job);
+  replan.again = asked->recompute != 0 && rebuild_computes_again(job);
   bool done = rebuild_recorded_read(&recorded, templates->blocks, error) && settle(&replan, asked, error) &&
               add_ranks(&replan, error);
   rebuild_recorded_free(&recorded);

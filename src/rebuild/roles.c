@@ -1,5 +1,7 @@
 #include "rebuild/roles.h"
 
+#include <string.h>
+
 /* The outermost op around a task; LUMOS_NONE: there is none. */
 static uint32_t outermost(const struct lumos_job *job, uint32_t task) {
   uint32_t found = LUMOS_NONE;
@@ -76,4 +78,17 @@ uint8_t rebuild_role_of(const struct lumos_job *job, size_t task) {
     }
   }
   return 0;
+}
+
+bool rebuild_is_megatron(const struct lumos_job *job) {
+  static const char *const marks[] = {"megatron", "VocabParallel", "LinearWithGradAccumulation",
+                                      "MODEL_PARALLEL_GROUP"};
+  for (uint32_t id = 1; id <= lumos_strings_count(job->strings); id++) {
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+      if (strstr(lumos_string(job->strings, id), marks[i]) != NULL) {
+        return true;
+      }
+    }
+  }
+  return false;
 }

@@ -21,4 +21,7 @@ uint32_t rebuild_compute_stream(const struct lumos_job *job, uint32_t rank);
 /* enum lumos_role of the group in which a task communicates; 0: none, or not known. O(groups). */
 uint8_t rebuild_role_of(const struct lumos_job *job, size_t task);
 
+/* Is it a job of Megatron-LM? By names of what only that has. O(strings). */
+bool rebuild_is_megatron(const struct lumos_job *job);
+
 #endif

@@ -297,6 +297,24 @@ static int32_t find_layer(const struct rebuild_passes *passes, const struct rebu
   return -1;
 }
 
+/* A layer forward once more, on the thread that goes back through it, whose blocks of it are the piece `back`. Like the last
+ * micro-batch: weights are converted in the first pass. */
+static void add_again(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
+                      const struct rebuild_passes *passes, const struct rebuild_pass *pass,
+                      const struct rebuild_piece *back, int32_t layer) {
+  int32_t last = writer->recorded->pipeline.micro_batches - 1;
+  const struct rebuild_pass *forward = rebuild_pass_of(passes, LUMOS_FORWARD, last, pass->chunk);
+  int32_t nth = find_layer(passes, forward, back->layer);
+  const struct rebuild_piece *piece = nth < 0 ? NULL : nth_piece(passes, forward, LUMOS_PART_LAYER, nth);
+  const struct rebuild_block *blocks = writer->recorded->blocks->items.items;
+  for (uint32_t i = 0; piece != NULL && i < piece->count; i++) {
+    add(writer, passes->blocks.items[piece->first + i], slot, layer);
+    struct rebuild_item *item = &writer->rank->items.items[writer->rank->items.count - 1];
+    item->again = true;
+    item->thread = blocks[passes->blocks.items[back->first]].lane;
+  }
+}
+
 static void add_layers(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
                        const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
   const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
@@ -308,8 +326,11 @@ static void add_layers(const struct rebuild_writer *writer, const struct rebuild
     int32_t itself = writer->same_layers ? find_layer(passes, pass, layer) : -1;
     like = itself >= 0 ? itself : like;
     struct rebuild_writer own = turned(writer, itself >= 0 ? 0 : repeats_of(i, chunk->layers, count, count - 1));
-    add_piece(&own, passes, nth_piece(passes, pass, LUMOS_PART_LAYER, like),
-              nth_piece(passes, put_off, LUMOS_PART_LAYER, like), slot, layer);
+    const struct rebuild_piece *piece = nth_piece(passes, pass, LUMOS_PART_LAYER, like);
+    if (writer->again && slot->phase == LUMOS_BACKWARD && piece != NULL) {
+      add_again(&own, slot, passes, pass, piece, layer);
+    }
+    add_piece(&own, passes, piece, nth_piece(passes, put_off, LUMOS_PART_LAYER, like), slot, layer);
   }
 }
 

@@ -76,6 +76,8 @@ struct tool_transforming {
   X(target, 0, "split", "N,N...", NULL,                                                                                \
     "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                               \
   X(target, 0, "tp", "N", NULL, "Rebuild with N tensor-parallel ranks, with recorded shapes.")                         \
+  X(target, 0, "recompute", "full|none", NULL,                                                                         \
+    "Rebuild with layers computed again in the backward pass, or with none computed again.")                           \
   X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")                                              \
   X(target, 0, "bucket-mb", "MB", NULL, "Rebuild with gradients reduced in buckets of MB (10^6 bytes).")               \
   X(target, 0, "overlap-gradients", "on|off", NULL,                                                                    \

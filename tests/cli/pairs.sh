@@ -32,6 +32,8 @@ cases=(
   'h100/layers=4|h100/heads=32|--heads 32'
   'h100/layers=4|h100/micro-batches=2|--micro-batches 2'
   'h100/micro-batches=2|h100/layers=4|--micro-batches 1'
+  'h100/layers=4|h100/recompute|--recompute full'
+  'h100/recompute|h100/layers=4|--recompute none'
   'h100/layers=4|h100/graphs|--launch graph'
   'h100/compile|h100/layers=8,compile|--layers 8'
   'h200/layers=4|h200/layers=8|--layers 8'

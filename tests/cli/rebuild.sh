@@ -14,7 +14,8 @@
 short=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 8" "--micro-batches 4" "--pp 2" "--dp 4 --bucket-mb 100"'
   'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8" "--schedule zb-h1" "--schedule interleaved --vp 2"'
-  'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4"'
+  'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4" "--recompute full"'
+  'computed again|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --recompute full|"--recompute none"'
 )
 # What a pipeline of two bound by their CPUs does in two steps is chance: the bubble is 21 to 30 % in true runs of six seeds. So more are recorded.
 long=(
@@ -37,6 +38,11 @@ long=(
   'one GPU, host-bound, to replicas|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4|"--dp 4 --bucket-mb 25"'
   'tensor parallel, from nothing|--layers 4 --hidden 4096 --tp 2 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 4 --bucket-mb 25 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on" "--pp 2 --dp 2 --bucket-mb 100"'
   'data parallel, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4|"--bucket-mb 25" "--bucket-mb 400" "--overlap-gradients off" "--distributed-optimizer on" "--pp 2" "--pp 4" "--dp 1"'
+  'one GPU, again|--layers 4 --hidden 4096 --micro-batches 2|"--recompute full"'
+  'sequence parallel, again|--layers 4 --hidden 4096 --tp 4 --sequence-parallel on --micro-batches 2|"--recompute full"'
+  'zero bubble, again|--layers 8 --hidden 2048 --pp 4 --micro-batches 4 --schedule zb-h1|"--recompute full"'
+  'interleaved, again|--layers 8 --hidden 2048 --pp 2 --micro-batches 4 --schedule interleaved --vp 2|"--recompute full" "--recompute full --pp 4"'
+  'three ways, no longer again|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute none --layers 8" "--recompute none --pp 4"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 
@@ -50,6 +56,7 @@ bars=(
   'bucket-mb|0.5 1|0|'
   'overlap-gradients|2 2.6|0|what kernels lose to communication beside them is a constant'
   'distributed-optimizer|1 1.5|0|weights are still converted in the forward pass'
+  'recompute|0.7 2.1|0|products of tensor-parallel layers take another time beside their all-reduce than alone'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )
 all='all|1.2 6|0|'
