@@ -81,8 +81,6 @@ static struct split split_of(const struct stretch *stretch, const struct sums *a
   split.within = all->squares - rest * split.others - sum * split.these;
   split.others += all->origin;
   split.these += all->origin;
-  /* What rounding leaves of nothing is nothing. */
-  split.within = split.within <= 1e-14 * all->squares ? 0 : split.within;
   return split;
 }
 

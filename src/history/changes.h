@@ -12,8 +12,9 @@
  * them count as that far (a Hampel filter), and each part has at least HISTORY_PART nights.
  *
  * tests/unit/test_history_changes.c measures how many series without a change have a false one: under 1 % where nights are
- * independent and normal, 2 % with heavy tails or where one night in twenty is bad, and 7 % of 30 nights of which each is
- * bound to the one before it (a correlation of 0.3).
+ * independent and normal; of 30 nights 1 % with heavy tails (Student's t of 3 degrees), 2 % where one in twenty is bad, and 7 %
+ * where each is bound to the one before it (a correlation of 0.3). Three bad nights of five look like a change: of 300 nights of
+ * which one in twenty is bad, 22 % have a false one.
  */
 #ifndef LUMOS_HISTORY_CHANGES_H
 #define LUMOS_HISTORY_CHANGES_H

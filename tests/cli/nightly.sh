@@ -125,7 +125,7 @@ thirty() {
     options=()
     ((10#$day < 11)) || options+=(--scale gemm=1.08)
     ((10#$day < 22)) || options+=(--slow-link 0-1=1.5)
-    rm -rf traces
+    rm -rf traces && mkdir traces
     emulate traces/train --seed "$((10#$day))" ${options[@]+"${options[@]}"}
     emulate traces/steady --seed "$((100 + 10#$day))"
     [ "$day" != 16 ] || rm traces/train/rank1.json.gz

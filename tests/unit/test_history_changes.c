@@ -70,6 +70,8 @@ static void test_false_alarms(void **unused) {
   assert_true(false_alarms(NORMAL, 1000, 200) < 8.0 / 200);
   assert_true(false_alarms(HEAVY, 30, 4000) < 0.03);
   assert_true(false_alarms(OUTLYING, 30, 4000) < 0.03);
+  (void)false_alarms(OUTLYING, 300,
+                     300); /* in which three bad nights of five are no rare thing, and look like a change */
   (void)false_alarms(FOLLOWING, 30, 4000);
 }
 
@@ -159,6 +161,15 @@ static void test_known(void **unused) {
     double values[] = {10, 11, 10, 11, 10, 12, 10, 11, 10, 11, 10, 11};
     values[bad] = 90;
     find(values, 12, &changes);
+    assert_int_equal(changes.count, 0);
+  }
+
+  double long_series[100];
+  for (size_t bad = 1; bad < 100; bad += 7) {
+    for (size_t i = 0; i < 100; i++) {
+      long_series[i] = i == bad ? 90 : 10 + (double)(i % 2);
+    }
+    find(long_series, 100, &changes);
     assert_int_equal(changes.count, 0);
   }
 
