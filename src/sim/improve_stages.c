@@ -15,6 +15,9 @@
 
 enum { OF_PASSES, OF_OPTIMIZER, WORKS };
 
+/* By what share a layer may take another time on another stage, one standard deviation. Chosen. */
+#define UNLIKE 0.1
+
 struct stage { /* what kernels take on its ranks, in ns, sum and mean of these; and what all work there is scaled by */
   __int128 sum[WORKS], ranks;
   double work[WORKS], factor[WORKS];
@@ -152,10 +155,15 @@ static bool move_layers(const struct lumos_improving *improving, struct pipeline
   if (!lumos_split_layers(improving->job, &split) || split.stages != pipeline->count || !lumos_split_moves(&split)) {
     return false;
   }
+  double layer = INFINITY, moved = 0;
   for (int32_t s = 0; s < split.stages; s++) {
     pipeline->stages[s].factor[OF_PASSES] = (double)split.given[s] / split.held[s];
     pipeline->stages[s].factor[OF_OPTIMIZER] = split.optimizer[s];
+    layer = fmin(layer, pipeline->stages[s].work[OF_PASSES] / split.held[s]);
+    moved += split.given[s] > split.held[s] ? split.given[s] - split.held[s] : 0;
   }
+  double steps = lumos_improving_steps(improving) / (double)improving->job->ranks.count;
+  improving->improved->assumed.either = UNLIKE * layer * moved / steps;
   return true;
 }
 
