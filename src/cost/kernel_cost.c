@@ -37,6 +37,7 @@ struct counting {
   uint8_t *copiers;                          /* by string: is it the name of an op that only copies? */
   struct lumos_tokens tokens;
   bool packed;
+  bool built;          /* the job may have been written anew */
   uint32_t *owners_of; /* by span: index + 1; 0: none */
   uint8_t *covered;    /* by span: an op within it has the kernels */
   uint32_t *kernels;   /* by task of the rank: owner + 1 */
@@ -90,8 +91,8 @@ static uint32_t counted_around(const struct counting *counting, uint32_t span) {
 }
 
 /* Forward work within a backward node: an op that autograd counts, which it does not do with what a node itself calls;
- * or all that a checkpoint's node holds but further nodes. */
-static bool is_again(const struct counting *counting, uint32_t span) {
+ * or all that a checkpoint's node holds but further nodes. What --recompute puts into a backward pass (`back`) is in no node. */
+static bool is_again(const struct counting *counting, uint32_t span, bool back) {
   const struct lumos_span *spans = counting->job->spans.items;
   bool counts = false;
   for (int depth = 0; span != LUMOS_NONE && depth < DEEPEST; depth++, span = spans[span].parent) {
@@ -100,7 +101,7 @@ static bool is_again(const struct counting *counting, uint32_t span) {
     }
     counts = counts || (spans[span].kind == LUMOS_SPAN_OP && spans[span].sequence != LUMOS_ABSENT);
   }
-  return false;
+  return counts && back;
 }
 
 /* What is around a span is the same work seen from outside. */
@@ -113,9 +114,10 @@ static void cover(struct counting *counting, uint32_t span) {
   }
 }
 
-static struct owner *owner_of(struct counting *counting, uint32_t span) {
+static struct owner *owner_of(struct counting *counting, uint32_t span, const struct lumos_task *task) {
   if (counting->owners_of[span] == 0) {
-    lumos_vector_push(&counting->owners, ((struct owner){.span = span, .again = is_again(counting, span)}));
+    bool back = counting->built && task->phase == LUMOS_BACKWARD;
+    lumos_vector_push(&counting->owners, ((struct owner){.span = span, .again = is_again(counting, span, back)}));
     counting->owners_of[span] = (uint32_t)counting->owners.count;
     cover(counting, span);
   }
@@ -152,7 +154,7 @@ static void assign(struct counting *counting, const struct lumos_lane *lane, boo
     if (counted == LUMOS_NONE || (!strong && !had && counting->covered[counted] != 0)) {
       continue;
     }
-    struct owner *owner = owner_of(counting, counted);
+    struct owner *owner = owner_of(counting, counted, task);
     bool helps = !strong && owner->strong;
     if (helps && !lumos_is_product(task->kind)) {
       continue;
@@ -312,7 +314,7 @@ static struct lumos_tokens tokens_of(const struct lumos_job *job) {
 
 static void begin(struct counting *counting, const struct lumos_job *job) {
   uint32_t strings = lumos_strings_count(job->strings);
-  *counting = (struct counting){.job = job, .tokens = tokens_of(job)};
+  *counting = (struct counting){.job = job, .tokens = tokens_of(job), .built = lumos_job_edited(job)};
   counting->rules = lumos_allocate_zeroed(strings + 1U, sizeof(struct lumos_operation_rule *));
   counting->backward = lumos_allocate_zeroed(strings + 1U, 1);
   counting->helpers = lumos_allocate_zeroed(strings + 1U, 1);

@@ -7,24 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ops of a forward pass have numbers, those that go back have none of their own, but their forward op's. */
-static bool is_again(const struct lumos_job *job, uint32_t t) {
+/* Ops of a forward pass have numbers. Those that go back have none of their own, but a node's function, which its node is named
+ * after, has its forward op's. What was put into a job that is built stands in no node. */
+static bool is_again(const struct lumos_job *job, uint32_t t, bool built) {
   uint32_t node = rebuild_node_around(job, t);
+  const char *name = node == LUMOS_NONE ? "" : lumos_string(job->strings, job->spans.items[node].name);
   bool numbered = false;
   for (uint32_t span = job->tasks.items[t].span; span != node && span != LUMOS_NONE;
        span = job->spans.items[span].parent) {
     const struct lumos_span *op = &job->spans.items[span];
-    numbered = numbered || (op->kind == LUMOS_SPAN_OP && op->sequence != LUMOS_ABSENT && op->forward == LUMOS_NONE);
+    bool forward = op->sequence != LUMOS_ABSENT && strstr(name, lumos_string(job->strings, op->name)) == NULL;
+    numbered = numbered || (op->kind == LUMOS_SPAN_OP && op->forward == LUMOS_NONE && forward);
   }
-  const char *name = node == LUMOS_NONE ? "" : lumos_string(job->strings, job->spans.items[node].name);
-  return node != LUMOS_NONE && (numbered || strstr(name, "Checkpoint") != NULL);
+  return (numbered && (node != LUMOS_NONE || built)) || strstr(name, "Checkpoint") != NULL;
 }
 
 uint8_t *rebuild_find_again(const struct lumos_job *job) {
   uint8_t *again = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  bool built = lumos_job_edited(job);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    again[t] = task->phase == LUMOS_BACKWARD && !lumos_on_stream(job, task) && is_again(job, t);
+    again[t] = task->phase == LUMOS_BACKWARD && !lumos_on_stream(job, task) && is_again(job, t, built);
   }
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     uint32_t call = job->tasks.items[t].call;
