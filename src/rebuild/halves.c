@@ -78,6 +78,10 @@ static bool counts(const struct lumos_task *task, uint8_t what) {
                        : task->part != 0 && (task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD);
 }
 
+static bool goes_forward(const struct search *search, uint32_t like) {
+  return search->from->tasks.items[like].phase == LUMOS_FORWARD || search->again[like] != 0;
+}
+
 static void list_events(struct search *search, const struct lumos_lane *lane) {
   search->events.count = 0;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
@@ -85,9 +89,7 @@ static void list_events(struct search *search, const struct lumos_lane *lane) {
     uint8_t what = search->whats[t];
     if (what != 0 && search->likes[t] != LUMOS_NONE && counts(task, what)) {
       uint32_t node = rebuild_node_around(search->from, search->likes[t]);
-      struct event event = {
-          t,    search->kernels[t], node, what, task->phase == LUMOS_FORWARD || search->again[search->likes[t]] != 0,
-          false};
+      struct event event = {t, search->kernels[t], node, what, goes_forward(search, search->likes[t]), false};
       lumos_vector_push(&search->events, event);
     }
   }

@@ -45,6 +45,14 @@ for case in '' '--recompute full' '--pp 2' '--dp 2'; do
   [ -s expected ] && same expected found "--tp 2 of one rank ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
 done
 
+# Both at once, of a job that does neither.
+recorded true --tp 2 --recompute full
+recorded recorded
+built two --tp 2 --recompute full
+collectives true >expected
+collectives two >found
+same expected found "--tp 2 --recompute full has other collectives than a true run: $(diff expected found | head -n 6)"
+
 # ---- there and back ----
 
 recorded recorded
@@ -63,5 +71,5 @@ recorded recorded --graphs layers
 ! lumos-transform --tp 2 recorded >built 2>message || fail 'halves of layers are found in CUDA graphs'
 grep -qF 'where attention and the feed-forward block of a layer end' message || fail "of CUDA graphs it says: $(cat message)"
 
-proved "from one tensor-parallel rank to two the collectives of 4 true runs; to two and back the same step within 1 %"
+proved "from one tensor-parallel rank to two the collectives of 5 true runs; to two and back the same step within 1 %"
 finish
