@@ -16,6 +16,7 @@ struct event {
   uint8_t what;
   bool forward;
   bool weight; /* a product of the backward pass: for the gradient of a weight */
+  bool paired; /* its node, of a linear layer, has two products */
 };
 LUMOS_VECTOR_TYPE(events, struct event);
 
@@ -89,7 +90,7 @@ static void list_events(struct search *search, const struct lumos_lane *lane) {
     uint8_t what = search->whats[t];
     if (what != 0 && search->likes[t] != LUMOS_NONE && counts(task, what)) {
       uint32_t node = rebuild_node_around(search->from, search->likes[t]);
-      struct event event = {t, search->kernels[t], node, what, goes_forward(search, search->likes[t]), false};
+      struct event event = {t, search->kernels[t], node, what, goes_forward(search, search->likes[t]), false, false};
       lumos_vector_push(&search->events, event);
     }
   }
@@ -124,6 +125,7 @@ static void find_weights(struct search *search) {
     for (size_t i = first; i < end; i++) {
       bool counts_here = events[i].what == PRODUCT && !events[i].forward;
       bool second = counts_here && seen++ % 2 == 1;
+      events[i].paired = products == 2;
       events[i].weight = counts_here && (products > 2 ? sums_tokens(search, &events[i], second) : second);
     }
   }
@@ -235,9 +237,10 @@ static int64_t last_of_inputs(const struct search *search, int64_t first, int64_
   return i < first ? NO_EVENT : i;
 }
 
-/* With the product for the weight of the same layer, where that comes next. */
+/* With the product for the weight of the same linear layer, where that comes next. */
 static void add_input(struct search *search, int64_t i) {
-  bool beside = (size_t)i + 1 < search->events.count && search->events.items[i + 1].weight &&
+  bool beside = search->events.items[i].paired && (size_t)i + 1 < search->events.count &&
+                search->events.items[i + 1].paired && search->events.items[i + 1].weight &&
                 same_run(search, (size_t)i, (size_t)i + 1);
   add_end(search, REBUILD_HALF, (size_t)i, (size_t)i + beside);
 }

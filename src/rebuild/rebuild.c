@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "rebuild/accumulate.h"
 #include "rebuild/again.h"
+#include "rebuild/alone.h"
 #include "rebuild/ask.h"
 #include "rebuild/census.h"
 #include "rebuild/emit.h"
@@ -17,7 +18,6 @@
 #include "rebuild/roles.h"
 #include "rebuild/shards.h"
 #include "rebuild/slowest.h"
-#include "rebuild/strip.h"
 #include "rebuild/supply.h"
 #include "rebuild/unison.h"
 #include "sim/engine.h"
@@ -299,17 +299,19 @@ static enum rebuild_weights weights_for(const struct lumos_job *job, const struc
 /* Ranks that stand for others, and what is known of how far these differ. */
 static void put_folded(struct lumos_job *job, int32_t replicas) {
   int64_t all = lumos_job_weight(job);
+  bool several = job->models.count > 0 && job->models.items[0].sizes.dp > 1, unknown = several && replicas <= 1;
   if (all == (int64_t)job->ranks.count) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_format(&text, "%zu ranks stand for all %lld of the job; %s", job->ranks.count, (long long)all,
-                    replicas > 1
-                        ? "how much later the slowest replica is than these was estimated from how far they differ"
-                        : "how far replicas differ was not recorded, so none waits for a slower one");
+                    !several ? "they differ as recorded ranks and steps do, and others are taken to be like them"
+                    : unknown
+                        ? "how far replicas differ was not recorded, so none waits for a slower one"
+                        : "how much later the slowest replica is than these was estimated from how far they differ");
   lumos_text_char(&text, '\0');
-  lumos_job_note(job, "transform.folded", replicas > 1 ? LUMOS_INFO : LUMOS_WARNING, all, NULL, text.bytes,
-                 replicas > 1 ? NULL : "record ranks of several replicas");
+  lumos_job_note(job, "transform.folded", unknown ? LUMOS_WARNING : LUMOS_INFO, all, NULL, text.bytes,
+                 unknown ? "record ranks of several replicas" : NULL);
   lumos_text_free(&text);
 }
 

@@ -113,32 +113,3 @@ void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, bool d
   free(likes);
   free(reductions);
 }
-
-/* By task: is it a member of a collective? The caller frees it. */
-static uint8_t *find_joined(const struct lumos_job *job) {
-  uint8_t *joined = lumos_allocate_zeroed(job->tasks.count, 1);
-  for (size_t m = 0; m < job->members.count; m++) {
-    joined[job->members.items[m]] = 1;
-  }
-  return joined;
-}
-
-void rebuild_strip_alone(struct lumos_job *built, const struct lumos_job *from) {
-  uint32_t *likes = rebuild_find_likes(built, from);
-  uint8_t *are = find_joined(built), *were = find_joined(from);
-  uint8_t *gone = lumos_allocate_zeroed(built->tasks.count, 1);
-  bool some = false;
-  for (size_t t = 0; t < built->tasks.count; t++) {
-    bool joined = built->tasks.items[t].kind == LUMOS_COLLECTIVE && likes[t] != LUMOS_NONE && were[likes[t]];
-    gone[t] = joined && !are[t];
-    some = some || gone[t] != 0;
-  }
-  if (some) {
-    lumos_job_take_along(built, gone);
-    lumos_job_remove(built, gone);
-  }
-  free(gone);
-  free(are);
-  free(were);
-  free(likes);
-}

@@ -24,8 +24,4 @@ uint8_t *rebuild_find_reductions(const struct lumos_job *job);
  * `divisions` what divides the gradients by the number of replicas; kernels that ran beside it take less time. */
 void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, bool divisions);
 
-/* Take out of a job that is built like `from` collectives that were joined there and are not in what is built, for no other rank takes
- * part; with the calls and ops that are there for nothing else. O(tasks). */
-void rebuild_strip_alone(struct lumos_job *built, const struct lumos_job *from);
-
 #endif

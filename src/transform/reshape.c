@@ -47,8 +47,8 @@ struct reshaping {
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
-  int64_t unknown, all;    /* ns of kernels: with shapes that are not understood, or without any; and of all */
-  int64_t unshaped;        /* of the unknown: without any */
+  int64_t unknown, all; /* ns of computing kernels: with shapes that are not understood, or without any; and of all */
+  int64_t unshaped;     /* of the unknown: without any */
 };
 
 /* ---- Parameters ---- */
@@ -296,7 +296,7 @@ static void follow_like(struct reshaping *reshaping, struct lumos_duration *dura
 static void count_unknown(struct reshaping *reshaping) {
   for (uint32_t t = 0; t < reshaping->job->tasks.count; t++) {
     const struct lumos_task *task = &reshaping->job->tasks.items[t];
-    if (lumos_on_stream(reshaping->job, task)) {
+    if (computes(reshaping->job, task)) { /* communication has its bytes */
       bool known =
           reshaping->basis[t] == SHAPES || reshaping->basis[t] == LIKE_KERNELS || task->kind == LUMOS_OPTIMIZER;
       reshaping->all += task->dur;
@@ -371,7 +371,8 @@ static void note_unknown(const struct reshaping *reshaping) {
   if (reshaping->all > 0 && reshaping->unknown > reshaping->all / TELLING) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text,
-                      "%.1f %% of GPU time is work whose shapes are not known, or not understood: it goes with the "
+                      "%.1f %% of the time of computing kernels is work whose shapes are not known, or not understood: "
+                      "it goes with the "
                       "activations, or the parameters where it is the optimizer's",
                       100 * (double)reshaping->unknown / (double)reshaping->all);
     lumos_text_char(&text, '\0');
@@ -380,6 +381,19 @@ static void note_unknown(const struct reshaping *reshaping) {
                    lacking ? "record with record_shapes=True" : NULL);
     lumos_text_free(&text);
   }
+}
+
+/* What has no shapes cannot be divided among ranks. */
+static bool check_shards(const struct reshaping *reshaping, struct lumos_error *error) {
+  enum { MOST = 3 }; /* one in so many. Chosen */
+  bool divides = reshaping->sizes.shards != reshaping->sizes.shards_were;
+  return !divides || reshaping->unknown <= reshaping->all / MOST ||
+         lumos_fail(
+             error,
+             "%.0f %% of the time of computing kernels is work whose shapes are not known, so how tensor-parallel "
+             "ranks divide it is not either; record with record_shapes=True, kernels launched one by one and not "
+             "as CUDA graphs",
+             100 * (double)reshaping->unknown / (double)reshaping->all);
 }
 
 /* Frameworks fill buckets up to a size, so that more parameters make more of them. */
@@ -503,7 +517,7 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
                             "with record_shapes=True");
   }
   lumos_kernels_free(kernels);
-  return shaped;
+  return shaped && check_shards(reshaping, error);
 }
 
 static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, struct lumos_error *error) {

@@ -126,13 +126,15 @@ recorded --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 4
 there '--pp 4' '--pp 2'
 there '--schedule gpipe' '--schedule 1f1b'
 there '--recompute full' '--recompute none'
-rarely there '--tp 2' '--tp 1'
+rarely there '--tp 2' '--tp 1' # as many tokens as a shard of the feed-forward block has features
 rarely there '--schedule zb-h1' '--schedule 1f1b'
 rarely there '--schedule interleaved --vp 2' '--schedule 1f1b --vp 1'
 rarely there '--dp 4' '--dp 2'
 rarely there '--dp 64' '--dp 2'
 rarely there '--layers 8' '--layers 4'
 rarely there '--micro-batches 8' '--micro-batches 4'
+recorded --layers 4 --hidden 2048 --micro-batches 2
+rarely there '--tp 2' '--tp 1' # with half as many tiles as SMs on the way
 proved 'a job that is changed and changed back takes within 1 % of what it took'
 
 # ---- many replicas ----

@@ -53,6 +53,16 @@ collectives true >expected
 collectives two >found
 same expected found "--tp 2 --recompute full has other collectives than a true run: $(diff expected found | head -n 6)"
 
+# A recorded job of two ranks, bound by its CPUs: what these did for the sums goes, and the waits for them.
+recorded true
+recorded recorded --tp 2
+built one --tp 1
+[ -z "$(collectives one)" ] || fail "--tp 1 of two ranks has collectives: $(collectives one | head -n 3)"
+[ "$(grep -cF '"cudaStreamWaitEvent"' true)" -eq "$(grep -cF '"cudaStreamWaitEvent"' one)" ] || fail '--tp 1 of two ranks still waits'
+calls() { only task "$1" | grep -cF '"lane":"t'; }
+awk -v is="$(calls one)" -v was="$(calls true)" 'BEGIN { off = is / was - 1; exit off > 0.01 || off < -0.01 }' ||
+  fail "--tp 1 of two ranks has $(calls one) tasks on threads, a true run $(calls true)"
+
 # ---- there and back ----
 
 recorded recorded
@@ -67,9 +77,12 @@ grep -qF '"code":"transform.assumed_sums"' two || fail 'nothing says that what r
 
 # ---- what does not show it ----
 
+recorded recorded --graphs layers --tp 2
+! lumos-transform --tp 1 recorded >built 2>message || fail 'work without shapes is divided among ranks'
+grep -qF 'shapes are not known' message || fail "of work without shapes it says: $(cat message)"
 recorded recorded --graphs layers
 ! lumos-transform --tp 2 recorded >built 2>message || fail 'halves of layers are found in CUDA graphs'
-grep -qF 'where attention and the feed-forward block of a layer end' message || fail "of CUDA graphs it says: $(cat message)"
+grep -qF 'CUDA graph' message || fail "of CUDA graphs it says: $(cat message)"
 
 proved "from one tensor-parallel rank to two the collectives of 5 true runs; to two and back the same step within 1 %"
 finish

@@ -147,6 +147,46 @@ static void a_dimension_is_what_its_place_says(void **state) {
   lumos_job_free(job);
 }
 
+static uint32_t add_op(struct lumos_job *job, const char *name, uint32_t parent) {
+  struct lumos_span span = lumos_span_empty;
+  span.kind = LUMOS_SPAN_OP;
+  span.name = lumos_intern_text(job->strings, name);
+  span.parent = parent;
+  span.shapes = lumos_intern_text(job->strings, "[[2, 2], [2, 2]]");
+  lumos_vector_push(&job->spans, span);
+  return (uint32_t)job->spans.count - 1;
+}
+
+/* Of two products in a node the second is the weight's; of one, or three, or without a node nothing is said. */
+static void a_node_multiplies_for_its_input_first(void **state) {
+  (void)state;
+  static const struct {
+    const char *node;
+    int products;
+    enum lumos_side sides[3];
+  } cases[] = {{"autograd::engine::evaluate_function: MmBackward0", 2, {LUMOS_OF_INPUT, LUMOS_OF_WEIGHT}},
+               {"autograd::engine::evaluate_function: MmBackward0", 1, {LUMOS_ANY_SIDE}},
+               {"autograd::engine::evaluate_function: CompiledFunctionBackward", 3, {LUMOS_ANY_SIDE}},
+               {"aten::linear", 2, {LUMOS_ANY_SIDE}}};
+  struct lumos_job *job = model_job();
+  uint32_t firsts[sizeof cases / sizeof *cases];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint32_t function = add_op(job, "MmBackward0", add_op(job, cases[i].node, LUMOS_NONE));
+    firsts[i] = function + 1;
+    for (int k = 0; k < cases[i].products; k++) {
+      (void)add_op(job, "aten::mm", function);
+    }
+  }
+  uint8_t *sides = lumos_sides_find(job);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int k = 0; k < cases[i].products; k++) {
+      assert_int_equal(sides[firsts[i] + (uint32_t)k], cases[i].sides[k]);
+    }
+  }
+  free(sides);
+  lumos_job_free(job);
+}
+
 /* 1024 are a shard's part of a sequence, or the model's features: where shards do not split sequences, only these. */
 static void whole_sequences_have_no_parts(void **state) {
   (void)state;
@@ -216,6 +256,7 @@ int main(void) {
       cmocka_unit_test(sizes_follow),
       cmocka_unit_test(impossible_sizes_are_refused),
       cmocka_unit_test(a_dimension_is_what_its_place_says),
+      cmocka_unit_test(a_node_multiplies_for_its_input_first),
       cmocka_unit_test(whole_sequences_have_no_parts),
       cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),

@@ -1,0 +1,169 @@
+#include "rebuild/alone.h"
+
+#include "job/remove.h"
+#include "rebuild/gradients.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct alone {
+  struct lumos_job *job;
+  uint8_t *gone;    /* by task */
+  uint8_t *starts;  /* by task on a thread: it launches a collective; enum starts */
+  uint8_t *works;   /* by span: something in it launches work, or did */
+  uint8_t *emptied; /* by span: it had tasks, and all of them go */
+};
+enum starts { STARTS_NOTHING, STARTS_STAYING, STARTS_GOING };
+
+/* By task: is it a member of a collective? The caller frees it. */
+static uint8_t *find_joined(const struct lumos_job *job) {
+  uint8_t *joined = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t m = 0; m < job->members.count; m++) {
+    joined[job->members.items[m]] = 1;
+  }
+  return joined;
+}
+
+/* Collectives that are alone; false: there is none. */
+static bool find_alone(struct alone *alone, const struct lumos_job *from) {
+  const struct lumos_job *built = alone->job;
+  uint32_t *likes = rebuild_find_likes(built, from);
+  uint8_t *are = find_joined(built), *were = find_joined(from);
+  bool some = false;
+  for (size_t t = 0; t < built->tasks.count; t++) {
+    bool joined = built->tasks.items[t].kind == LUMOS_COLLECTIVE && likes[t] != LUMOS_NONE && were[likes[t]];
+    alone->gone[t] = joined && !are[t];
+    some = some || alone->gone[t] != 0;
+  }
+  free(are);
+  free(were);
+  free(likes);
+  return some;
+}
+
+static void find_starts(struct alone *alone) {
+  const struct lumos_job *job = alone->job;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    uint32_t call = job->tasks.items[t].call;
+    if (call != LUMOS_NONE && job->tasks.items[t].kind == LUMOS_COLLECTIVE) {
+      alone->starts[call] = alone->gone[t] ? STARTS_GOING : STARTS_STAYING;
+    }
+    uint32_t span = call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span;
+    for (; span != LUMOS_NONE && !alone->works[span]; span = job->spans.items[span].parent) {
+      alone->works[span] = 1;
+    }
+  }
+}
+
+/* ---- waits ---- */
+
+static bool awaits(const struct alone *alone, const struct lumos_task *task) {
+  return task->span != LUMOS_NONE && !alone->works[task->span] &&
+         lumos_detail_of(alone->job, task)->event_op == LUMOS_EVENT_WAIT &&
+         strcmp(lumos_string(alone->job->strings, alone->job->spans.items[task->span].name), "record_param_comms") == 0;
+}
+
+/* Behind the op around a task. */
+static uint32_t end_of_op(const struct alone *alone, const struct lumos_lane *lane, uint32_t t) {
+  uint32_t span = alone->job->tasks.items[t].span;
+  while (t < lane->task_first + lane->task_count && alone->job->tasks.items[t].span == span) {
+    t++;
+  }
+  return t;
+}
+
+/* What was asked for first is awaited first. */
+static void take_waits(const struct alone *alone, const struct lumos_lane *lane) {
+  LUMOS_VECTOR(uint8_t) asked = {0};
+  size_t next = 0;
+  uint32_t begin = lane->task_first; /* of the op around the task */
+  for (uint32_t t = begin, end = lane->task_first + lane->task_count; t < end; t++) {
+    const struct lumos_task *task = &alone->job->tasks.items[t];
+    begin = task->span == alone->job->tasks.items[begin].span ? begin : t;
+    if (alone->starts[t] != STARTS_NOTHING) {
+      lumos_vector_push(&asked, alone->starts[t]);
+    } else if (awaits(alone, task) && next < asked.count) {
+      uint32_t behind = end_of_op(alone, lane, t);
+      if (asked.items[next++] == STARTS_GOING) {
+        memset(alone->gone + begin, 1, behind - begin);
+      }
+      t = behind - 1;
+    }
+  }
+  lumos_vector_free(&asked);
+}
+
+/* ---- nodes of autograd ---- */
+
+static void find_emptied(const struct alone *alone) {
+  const struct lumos_job *job = alone->job;
+  enum { SOME_STAY = 2 };
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    uint32_t span = lumos_on_stream(job, &job->tasks.items[t]) ? LUMOS_NONE : job->tasks.items[t].span;
+    for (; span != LUMOS_NONE && alone->emptied[span] != SOME_STAY; span = job->spans.items[span].parent) {
+      alone->emptied[span] = alone->gone[t] ? 1 : SOME_STAY;
+    }
+  }
+}
+
+static bool is_emptied(const struct alone *alone, uint32_t span) {
+  return span != LUMOS_NONE && alone->emptied[span] == 1;
+}
+
+/* A node's function goes back through an op that goes; its node is named after it. */
+static bool goes_back(const struct alone *alone, uint32_t span) {
+  const struct lumos_span *spans = alone->job->spans.items;
+  for (; span != LUMOS_NONE && !alone->works[span]; span = spans[span].parent) {
+    if (is_emptied(alone, spans[span].forward)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void take_nodes(const struct alone *alone) {
+  static const char engine[] = "autograd::engine::evaluate_function: ";
+  const struct lumos_job *job = alone->job;
+  uint8_t *back = lumos_allocate_zeroed(job->spans.count + 1, 1); /* a node of such a function */
+  for (uint32_t s = 0; s < job->spans.count; s++) {
+    uint32_t parent = job->spans.items[s].parent;
+    bool function = !alone->works[s] && is_emptied(alone, job->spans.items[s].forward);
+    if (function && parent != LUMOS_NONE && !alone->works[parent] &&
+        strncmp(lumos_string(job->strings, job->spans.items[parent].name), engine, sizeof engine - 1) == 0) {
+      back[parent] = 1;
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    uint32_t span = lumos_on_stream(job, &job->tasks.items[t]) ? LUMOS_NONE : job->tasks.items[t].span;
+    bool goes = goes_back(alone, span);
+    for (; span != LUMOS_NONE && !goes; span = job->spans.items[span].parent) {
+      goes = back[span] != 0;
+    }
+    alone->gone[t] |= goes;
+  }
+  free(back);
+}
+
+/* ---- all together ---- */
+
+void rebuild_strip_alone(struct lumos_job *built, const struct lumos_job *from) {
+  struct alone alone = {.job = built, .gone = lumos_allocate_zeroed(built->tasks.count + 1, 1)};
+  if (find_alone(&alone, from)) {
+    alone.starts = lumos_allocate_zeroed(built->tasks.count + 1, 1);
+    alone.works = lumos_allocate_zeroed(built->spans.count + 1, 1);
+    alone.emptied = lumos_allocate_zeroed(built->spans.count + 1, 1);
+    find_starts(&alone);
+    lumos_job_take_along(built, alone.gone);
+    for (size_t l = 0; l < built->lanes.count; l++) {
+      if (built->lanes.items[l].kind == LUMOS_THREAD) {
+        take_waits(&alone, &built->lanes.items[l]);
+      }
+    }
+    find_emptied(&alone);
+    take_nodes(&alone);
+    lumos_job_remove(built, alone.gone);
+    free(alone.starts);
+    free(alone.works);
+    free(alone.emptied);
+  }
+  free(alone.gone);
+}
