@@ -156,8 +156,7 @@ int main(int argc, char **argv) {
       "Is it worse than before? Exits with 1 if it is",
       gate_example,
       "The trend of many nights, each with its summary",
-      "mkdir -p nights/job; lumos-render --summary nights/job/2026-07-01.json job.sim; lumos-render --index nights -o "
-      "nights/index.html",
+      "mkdir -p n/job; lumos-render --summary n/job/2026-07-01.json job.sim; lumos-render --index n -o n/index.html",
       "The kernels that take longest",
       "lumos-render job.sim --format json | jq '.tables.kernels.rows[:5]'",
       NULL,
