@@ -85,7 +85,10 @@ static bool nodes_fit(const struct placed *ranks, size_t count, int32_t size) {
 static int32_t node_size_of(struct placed *ranks, size_t count, int32_t most) {
   enum { LARGEST = 1024 }; /* GPUs in a node; chosen: more than any has */
   qsort(ranks, count, sizeof *ranks, by_place);
-  for (int32_t size = most > 1 ? most : 1; most > 0 && size <= LARGEST; size++) {
+  if (most < 1) {
+    return most;
+  }
+  for (int32_t size = most; size <= LARGEST; size++) {
     if (nodes_fit(ranks, count, size)) {
       return size;
     }
