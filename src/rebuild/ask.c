@@ -117,7 +117,8 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
 }
 
 /* One of two words, the first for 1; 0: not asked for. */
-static void tell_word(struct lumos_text *text, const char *name, int value, const char *first, const char *second) {
+static void tell_word(struct lumos_text *text, const char *name, unsigned value, const char *first,
+                      const char *second) {
   if (value != 0) {
     lumos_text_format(text, " --%s %s", name, value == 1 ? first : second);
   }
