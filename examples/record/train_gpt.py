@@ -38,10 +38,13 @@ OPTIONS = (
     ("wait", 10, "steps before the profiler starts"),
     ("warmup", 3, "steps that the profiler sees and throws away"),
     ("steps", 3, "steps that are recorded"),
+    ("shards", 1, "compute what one rank computes where tensor parallelism cuts the model in so many; nothing is communicated"),
     ("seed", 1, "of the weights and the tokens"),
 )
 FLAGS = (
     ("bf16", "compute in bfloat16, weights in float32"),
+    ("bf16-weights", "weights and optimizer state in bfloat16, too"),
+    ("fused", "the optimizer's fused kernels"),
     ("compile", "torch.compile the model (PyTorch 2)"),
     ("graphs", "launch the model's kernels as CUDA graphs, forward and backward"),
     ("recompute", "keep the input of each layer alone, and compute the rest again in the backward pass"),
@@ -55,20 +58,19 @@ FLAGS = (
 
 
 class Attention(nn.Module):
-    def __init__(self, hidden, heads, kv_heads):
+    def __init__(self, hidden, heads, kv_heads, width):
         super().__init__()
-        self.heads, self.kv_heads = heads, kv_heads
-        self.width = hidden // heads
-        self.input = nn.Linear(hidden, (heads + 2 * kv_heads) * self.width)
-        self.output = nn.Linear(hidden, hidden)
+        self.heads, self.kv_heads, self.width = heads, kv_heads, width
+        self.input = nn.Linear(hidden, (heads + 2 * kv_heads) * width)
+        self.output = nn.Linear(heads * width, hidden)
 
     def forward(self, x):
-        batch, sequence, hidden = x.shape
+        batch, sequence, _ = x.shape
         widths = [heads * self.width for heads in (self.heads, self.kv_heads, self.kv_heads)]
         q, k, v = (part.view(batch, sequence, -1, self.width).transpose(1, 2) for part in self.input(x).split(widths, dim=-1))
         if self.kv_heads != self.heads:
             k, v = (part.repeat_interleave(self.heads // self.kv_heads, dim=1) for part in (k, v))
-        return self.output(attend(q, k, v).transpose(1, 2).reshape(batch, sequence, hidden))
+        return self.output(attend(q, k, v).transpose(1, 2).reshape(batch, sequence, -1))
 
 
 def attend(q, k, v):
@@ -81,10 +83,11 @@ def attend(q, k, v):
 
 
 class Block(nn.Module):
-    def __init__(self, hidden, heads, kv_heads, ffn):
+    def __init__(self, options):
         super().__init__()
+        hidden, ffn, shards = options.hidden, options.ffn // options.shards, options.shards
         self.norm1 = nn.LayerNorm(hidden)
-        self.attention = Attention(hidden, heads, kv_heads)
+        self.attention = Attention(hidden, options.heads // shards, options.kv_heads // shards, hidden // options.heads)
         self.norm2 = nn.LayerNorm(hidden)
         self.mlp = nn.Sequential(nn.Linear(hidden, ffn), nn.GELU(), nn.Linear(ffn, hidden))
 
@@ -99,13 +102,12 @@ class GPT(nn.Module):
     def __init__(self, options):
         super().__init__()
         hidden = options.hidden
-        self.tokens = nn.Embedding(options.vocabulary, hidden)
+        self.tokens = nn.Embedding(options.vocabulary // options.shards, hidden)
         self.positions = nn.Embedding(options.sequence, hidden)
-        self.blocks = nn.ModuleList(Block(hidden, options.heads, options.kv_heads or options.heads, options.ffn or 4 * hidden)
-                                    for _ in range(options.layers))
+        self.blocks = nn.ModuleList(Block(options) for _ in range(options.layers))
         self.recompute = options.recompute
         self.norm = nn.LayerNorm(hidden)
-        self.head = nn.Linear(hidden, options.vocabulary, bias=False)
+        self.head = nn.Linear(hidden, options.vocabulary // options.shards, bias=False)
 
     def forward(self, tokens, targets):
         x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
@@ -122,9 +124,10 @@ class Transformers(nn.Module):
         super().__init__()
         from transformers import AutoConfig, AutoModelForCausalLM
 
-        config = AutoConfig.for_model(options.transformers, vocab_size=options.vocabulary, hidden_size=options.hidden,
-                                      intermediate_size=options.ffn or 4 * options.hidden, num_hidden_layers=options.layers,
-                                      num_attention_heads=options.heads, num_key_value_heads=options.kv_heads or options.heads,
+        shards = options.shards
+        config = AutoConfig.for_model(options.transformers, vocab_size=options.vocabulary // shards, hidden_size=options.hidden,
+                                      intermediate_size=options.ffn // shards, num_hidden_layers=options.layers,
+                                      num_attention_heads=options.heads // shards, num_key_value_heads=options.kv_heads // shards,
                                       head_dim=options.hidden // options.heads, max_position_embeddings=options.sequence, use_cache=False)
         self.model = AutoModelForCausalLM.from_config(config)
         if options.recompute:
@@ -149,14 +152,14 @@ def train_step(model, optimizer, batches, options, device):
 
 def build(options, device, world):
     torch.manual_seed(options.seed)  # the same weights on every rank
-    model = (Transformers if options.transformers else GPT)(options).to(device)
+    model = (Transformers if options.transformers else GPT)(options).to(device, torch.bfloat16 if options.bf16_weights else None)
     if options.compile:
         model = torch.compile(model)
     if options.graphs:
         model = graphed(model, options, device)
     if world > 1:
         model = nn.parallel.DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
-    return model, torch.optim.AdamW(model.parameters(), lr=3e-4)
+    return model, torch.optim.AdamW(model.parameters(), lr=3e-4, **({"fused": True} if options.fused else {}))
 
 
 def graphed(model, options, device):
@@ -171,7 +174,7 @@ def loader(options, device, rank, iterations):
     random = torch.Generator().manual_seed(options.seed + 1 + rank)
     shape = (options.micro_batches, options.micro_batch, options.sequence + 1)
     for _ in range(iterations):
-        batch = torch.randint(options.vocabulary, shape, generator=random)
+        batch = torch.randint(options.vocabulary // options.shards, shape, generator=random)
         yield (batch.pin_memory() if device.type == "cuda" else batch).to(device, non_blocking=True)
 
 
@@ -210,11 +213,16 @@ def parse_arguments():
     parser.add_argument("--transformers", default="", metavar="NAME", help="a model of the transformers library, llama for one, in place of the GPT")
     parser.add_argument("--record", metavar="FOLDER", help="where the traces go, rankN.json.gz")
     options = parser.parse_args()
+    options.ffn = options.ffn or 4 * options.hidden
+    options.kv_heads = options.kv_heads or options.heads
     if options.hidden % options.heads != 0:
         parser.error("--hidden must be a multiple of --heads")
+    for name in ("heads", "kv_heads", "ffn", "vocabulary"):
+        if options.shards < 1 or getattr(options, name) % options.shards != 0:
+            parser.error(f"--shards must divide {getattr(options, name)}, the number of --{name.replace('_', '-')}")
     if options.compile and not hasattr(torch, "compile"):
         parser.error("--compile wants PyTorch 2")
-    if options.kv_heads and options.heads % options.kv_heads != 0:
+    if options.heads % options.kv_heads != 0:
         parser.error("--heads must be a multiple of --kv-heads")
     return options
 

@@ -5,7 +5,7 @@
  *           one when no unexplained delay is carried over;
  *   steps   how far the means of two recordings of so many steps lie apart when nothing differs but chance: the standard
  *           deviation of the measured steps times the root of 2 by their number, and as much more as Student's
- *           distribution is wider than the normal one with so few. Of one step it is not known;
+ *           distribution is wider than the normal one with so few. What is usual counts as much as one more pair of steps;
  *   beside  what kernels lose to communication beside them, as a share of the time that they run there (beside.h).
  */
 #include "sim/beside.h"
@@ -47,6 +47,12 @@ static double student(size_t degrees) {
   return degrees <= count ? ratios[degrees - 1] : 1 + 0.93 / (double)degrees;
 }
 
+/* Two or three steps say little of how much steps differ: two that happen to be alike would promise too much, one that took long would
+ * make a range that begins at nothing. So what is usual is counted as one more degree of freedom, which makes Student's distribution of
+ * a scaled inverse chi-squared one. Both numbers fit best (by likelihood, 0.0045 and 1 or a little less) to 164 recordings of as many jobs, of
+ * which half have steps that differ by less than 0.5 %, one in ten by more than 6 %. */
+static const double USUAL_SPREAD = 0.0045;
+
 static double steps_error(const struct lumos_timeline *measured) {
   double sum = 0, squares = 0;
   size_t first = measured->job.count > 1, count = measured->job.count - first;
@@ -58,8 +64,11 @@ static double steps_error(const struct lumos_timeline *measured) {
     double off = length(&measured->job.items[k]) - mean;
     squares += off * off;
   }
-  return count > 1 && mean > 0 ? student(count - 1) * sqrt(2 * squares / (double)(count - 1) / (double)count) / mean
-                               : NAN;
+  if (!(mean > 0)) {
+    return NAN;
+  }
+  double variance = (squares / (mean * mean) + USUAL_SPREAD * USUAL_SPREAD) / (double)count;
+  return student(count) * sqrt(2 * variance / (double)count);
 }
 
 struct lumos_model_errors lumos_model_errors_of(const struct lumos_timeline *measured,

@@ -219,6 +219,14 @@ static void known_layers_need_no_ends_alike(void **state) {
   expect_wanted("xBcdefBfedcBcdefuvw", 3);
 }
 
+/* A compiler gives buffers to and fro, so that a symbol stands in every other layer, and what lies between is the more alike. */
+static void symbols_of_every_other_layer_are_no_anchors(void **state) {
+  (void)state;
+  expect("e[abCd0fgHiJk1][abCd2fgHiJk3][abCd4fgHiJk5][abCd6fgHiJk3][abCd4fgHiJk5][abCd6fgHiJk3][abCd4fgHiJk5]["
+         "abCd6fgHiJk7]"
+         "uvwxyz");
+}
+
 static void a_known_layer_is_placed(void **state) {
   (void)state;
   struct hand by, of;
@@ -267,6 +275,7 @@ int main(void) {
       cmocka_unit_test(one_slow_layer_is_a_layer),
       cmocka_unit_test(a_wanted_number_is_kept_to),
       cmocka_unit_test(known_layers_need_no_ends_alike),
+      cmocka_unit_test(symbols_of_every_other_layer_are_no_anchors),
       cmocka_unit_test(a_known_layer_is_placed),
       cmocka_unit_test(stages_have_a_layer_in_common),
   };

@@ -28,6 +28,8 @@ enum {
 };
 static const double most_layers = 0.75; /* ...in at least this share of the layers */
 static const double least_even = 0.7;   /* of the symbols of neighbouring pieces are shared */
+static const double most_around =
+    1.5; /* periods that what is alike reaches beyond the anchors, on both sides together */
 static const double most_lost = 0.9;
 
 struct search {
@@ -237,7 +239,8 @@ static bool is_half(const struct search *search, const struct anchor *anchor) {
   return sequence->kinds != NULL && anchor->count > 2 && anchor->count != search->wanted;
 }
 
-/* How far the layers reach on either side; false: not even once round. */
+/* How far the layers reach on either side; false: not even once round, or half round again and more: then what is alike goes on where
+ * the symbol does not come, as one that a compiler made for every other layer alone. */
 static bool reach(const struct search *search, struct anchor *anchor) {
   const struct lumos_sequence *sequence = search->sequence;
   const uint32_t *places = anchor->places;
@@ -250,7 +253,8 @@ static bool reach(const struct search *search, struct anchor *anchor) {
   anchor->before = (uint32_t)earliest;
   anchor->behind = (uint32_t)latest + 1;
   anchor->covered = weight_of(sequence, anchor->before, anchor->behind);
-  return search->loose || (double)around >= least_even * (double)period;
+  return (search->loose || (double)around >= least_even * (double)period) &&
+         (double)around < most_around * (double)period;
 }
 
 /* Layer k begins where the first does: carried over from the first anchor to the k-th. */
