@@ -28,8 +28,7 @@ enum {
 };
 static const double most_layers = 0.75; /* ...in at least this share of the layers */
 static const double least_even = 0.7;   /* of the symbols of neighbouring pieces are shared */
-static const double most_around =
-    1.5; /* periods that what is alike reaches beyond the anchors, on both sides together */
+static const double most_around = 1.5;  /* periods that are alike beyond the anchors, on both sides */
 static const double most_lost = 0.9;
 
 struct search {
