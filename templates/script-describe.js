@@ -27,17 +27,18 @@ const holdSentence = (instant, source, holdNumber, follow) => {
 /* Nanoseconds are kept: start and duration in microseconds with three decimals. */
 const exact = (value) => (Number.isNaN(value) ? '\u2013' : formatFixed(value, 1e3, 3));
 
-/* Both timelines, also where the picture has room for one. */
+/* Both timelines, also where the picture has room for one; of several jobs the one that is there. */
 const timesTable = (task) => {
+  const {only} = job();
   const rows = [
     ['start', task.start, task.measuredStart],
     ['duration', task.dur, task.measuredDur],
     ['end', task.start + task.dur, task.measuredStart + task.measuredDur],
   ];
   const heading = (scope, text) => create('th', '', {scope}, text);
-  const head = create('tr', '', {}, ...['\u00b5s', 'simulated', 'measured'].map((text) => heading('col', text)));
+  const head = create('tr', '', {}, ...['\u00b5s', ...(only ? [only] : ['simulated', 'measured'])].map((text) => heading('col', text)));
   const body = rows.map(([name, ...values]) =>
-    create('tr', name, {}, heading('row', name), ...values.map((value) => create('td', '', {}, exact(value)))));
+    create('tr', name, {}, heading('row', name), ...values.slice(0, only ? 1 : 2).map((value) => create('td', '', {}, exact(value)))));
   return create('table', '', {}, create('thead', '', {}, head), create('tbody', '', {}, ...body));
 };
 

@@ -7,11 +7,12 @@ class Folds {
     this.folded = new Set(); /* numbers of ranks */
     this.kept = new Map(); /* by rank: the lane that is left of it */
     this.full = picture.tracks.map((track) => ({...track}));
+    this.order = this.full.map((_, i) => i).sort((a, b) => this.full[a].y - this.full[b].y); /* from the top; of several jobs lanes come job by job */
     this.height = picture.height;
     this.bottom = picture.bottom;
     this.find();
-    this.ranks = Array.from(new Set(picture.lanes.map(({rank}) => rank)));
-    this.buttons = new Map(this.ranks.map((rank) => [rank, button('fold', 'rank ' + rank, 'Fold rank ' + rank, () => this.toggle(rank))]));
+    this.names = new Map(picture.lanes.map(({rank, rankName}) => [rank, rankName]));
+    this.buttons = new Map(picture.lanes.map(({rank, rankLabel, rankName}) => [rank, button('fold', rankLabel, 'Fold ' + rankName, () => this.toggle(rank))]));
     picture.layers.append(...this.buttons.values());
     this.apply();
   }
@@ -24,7 +25,11 @@ class Folds {
     this.rects = Array.from(svg.querySelectorAll('rect.track'));
     this.labels = Array.from(svg.querySelectorAll('text.muted'), (mark) => ({mark, y: Number(mark.getAttribute('y'))}))
       .map((label) => ({...label, lane: at(label.y)})).filter(({mark, lane}) => lane >= 0 && Number(mark.getAttribute('x')) < this.picture.left);
-    svg.querySelectorAll(':scope > text.strong').forEach((mark) => mark.classList.toggle('rank', Number(mark.getAttribute('x')) === 0));
+    const strong = Array.from(svg.querySelectorAll(':scope > text.strong'), (mark) => ({mark, y: Number(mark.getAttribute('y'))}));
+    strong.forEach(({mark, y}) => mark.classList.toggle('rank', Number(mark.getAttribute('x')) === 0 && at(y) >= 0));
+    /* Of several jobs a rank's name stands above its lanes. */
+    this.headings = strong.filter(({mark, y}) => Number(mark.getAttribute('x')) === 0 && at(y) < 0 && y > this.picture.top - 10 && y < this.bottom)
+      .map((heading) => ({...heading, lane: this.order.find((i) => this.full[i].y > heading.y)}));
     this.groups = Array.from(svg.querySelectorAll(':scope > g:not(.routes)'), (mark) => ({mark, place: numbers(mark)}))
       .map((group) => ({...group, lane: at(group.place[1])}));
     this.lines = Array.from(svg.querySelectorAll(':scope > line')).filter((mark) => Number(mark.getAttribute('y2')) >= this.bottom - 0.5);
@@ -52,28 +57,30 @@ class Folds {
       this.folded.delete(rank);
     }
     this.apply();
-    this.picture.say('Rank ' + rank + (fold ? ' is folded' : ' is unfolded'));
+    this.picture.say(this.names.get(rank).replace(/^r/, 'R') + (fold ? ' is folded' : ' is unfolded'));
     this.picture.draw();
   }
 
   /* Where every lane is now; hidden ones stand where their rank's row is, without height. */
   place() {
     const {lanes} = this.picture;
-    let y = this.full[0].y;
+    let {y} = this.full[this.order[0]];
     let gap = 0;
-    return this.full.map((track, i) => {
+    const made = [];
+    this.order.forEach((i, n) => {
+      const track = this.full[i];
       const {rank} = lanes[i];
-      const before = this.full[i - 1];
+      const before = this.full[this.order[n - 1]];
       gap = Math.max(gap, before ? track.y - before.y - before.height : 0);
       const hidden = this.folded.has(rank) && this.left(rank) !== i;
       const height = hidden ? 0 : this.folded.has(rank) ? track.height / 2 : track.height;
-      const made = {...track, y: y + gap, height, hidden};
+      made[i] = {...track, y: y + gap, height, hidden};
       if (!hidden) {
-        y = made.y + height;
+        y = made[i].y + height;
         gap = 0;
       }
-      return made;
     });
+    return made;
   }
 
   apply() {
@@ -84,7 +91,7 @@ class Folds {
       const {y, height} = tracks[this.left(picture.lanes[i].rank)];
       return track.hidden ? {...track, y, below: y + height} : track;
     });
-    picture.bottom = shown[shown.length - 1].y + shown[shown.length - 1].height;
+    picture.bottom = Math.max(...shown.map(({y, height}) => y + height));
     picture.height = this.height + picture.bottom - this.bottom;
     this.move(picture.tracks);
     this.label();
@@ -106,6 +113,7 @@ class Folds {
       mark.setAttribute('transform', 'translate(' + x + ' ' + (tracks[lane].y + (y - this.full[lane].y) * scale) + ') scale(1 ' + scale + ')');
       mark.classList.toggle('gone', tracks[lane].hidden);
     }
+    this.headings.forEach(({mark, y, lane}) => mark.setAttribute('y', y + tracks[lane].y - this.full[lane].y));
     this.lines.forEach((line) => line.setAttribute('y2', picture.bottom));
     this.feet.forEach(({mark, y}) => mark.setAttribute('y', y + by));
     picture.svg.setAttribute('viewBox', '0 0 ' + picture.width + ' ' + picture.height);
@@ -121,7 +129,7 @@ class Folds {
       const first = picture.tracks[folded ? this.left(rank) : picture.lanes.findIndex((lane) => lane.rank === rank)];
       made.style.top = 100 * (first.y + first.height / 2) / picture.height + '%';
       made.setAttribute('aria-expanded', String(!folded));
-      made.setAttribute('aria-label', (folded ? 'Unfold rank ' : 'Fold rank ') + rank);
+      made.setAttribute('aria-label', (folded ? 'Unfold ' : 'Fold ') + this.names.get(rank));
       made.title = made.getAttribute('aria-label');
     }
   }

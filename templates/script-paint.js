@@ -106,7 +106,7 @@ class Painter {
       context.globalAlpha = timeline === MEASURED ? MEASURED_ALPHA : 1;
       for (let i = 0; i < lane.count; i++) {
         const [kind] = names[lane.names[i]];
-        this.bar(kinds[kind][0], start[i], start[i] + dur[i], top, high, {least: 0.4, gap: 0.5});
+        this.bar(kinds[kind][0], start[i], Math.min(start[i] + dur[i], lane.until), top, high, {least: 0.4, gap: 0.5});
       }
     }
     context.globalAlpha = 1;
@@ -170,7 +170,7 @@ class Painter {
     for (let i = 0; i < lane.count; i++) {
       if (dur[i] >= least) {
         const left = Math.max(view.placeOf(start[i]), 0);
-        const room = Math.min(view.placeOf(start[i] + dur[i]), view.width) - left - 6;
+        const room = Math.min(view.placeOf(Math.min(start[i] + dur[i], lane.until)), view.width) - left - 6;
         const [kind, name] = names[lane.names[i]];
         const text = room < LEAST_NAME - 6 ? '' : this.fitted(shortName(textAt(name)), room);
         context.fillStyle = colourOf(kinds[kind][0] + '-ink');

@@ -38,8 +38,11 @@ const unpackLane = (packed, number, first) => {
   }
   return {
     number,
-    rank: packed.rank,
-    label: 'rank ' + packed.rank + ', ' + packed.lane,
+    rank: (packed.job || '') + packed.rank, /* "0"; of several jobs "A0" */
+    rankLabel: packed.job || 'rank ' + packed.rank, /* beside its lanes */
+    rankName: (packed.job ? packed.job + ', ' : '') + 'rank ' + packed.rank,
+    label: (packed.job ? packed.job + ', ' : '') + 'rank ' + packed.rank + ', ' + packed.lane,
+    until: packed.until === undefined ? Infinity : packed.until, /* of several jobs: where its own picture ends */
     isStream: / ?stream /.test(packed.lane),
     leftOut: packed.left_out,
     first, /* the number of its first task */
@@ -172,7 +175,7 @@ const nearestTask = (lane, timeline, from, until, reach) => {
 const taskNamed = (id) => {
   for (const lane of job().lanes) {
     const [rank, number] = id.split(':');
-    const place = String(lane.rank) === rank ? lane.ids.indexOf(Number(number)) : NONE;
+    const place = lane.rank === rank ? lane.ids.indexOf(Number(number)) : NONE;
     if (place !== NONE) {
       return lane.first + place;
     }

@@ -19,7 +19,7 @@ class Timeline {
     this.measure();
     this.frame = 0;
     this.columns = once(() => readColumns(this.svg));
-    this.view = new View(this.tracks[0].width, (settled) => this.changed(settled));
+    this.view = new View(this.plot, (settled) => this.changed(settled));
     this.painter = new Painter(this);
     this.axis = new Axis(this);
     this.hint = new Hint(this);
@@ -35,12 +35,12 @@ class Timeline {
   measure() {
     this.tracks = Array.from(this.svg.querySelectorAll('rect.track'), ({x, y, width, height}) =>
       ({x: x.baseVal.value, y: y.baseVal.value, width: width.baseVal.value, height: height.baseVal.value}));
-    const last = this.tracks[this.tracks.length - 1];
     this.width = this.svg.viewBox.baseVal.width;
     this.height = this.svg.viewBox.baseVal.height;
-    this.left = last.x;
-    this.top = this.tracks[0].y;
-    this.bottom = last.y + last.height;
+    this.left = this.tracks[0].x;
+    this.top = Math.min(...this.tracks.map(({y}) => y));
+    this.bottom = Math.max(...this.tracks.map(({y, height}) => y + height));
+    this.plot = Math.max(...this.tracks.map(({width}) => width)); /* of several jobs, lanes of shorter steps are shorter */
   }
 
   build() {
@@ -80,10 +80,19 @@ class Timeline {
     return job().twice ? height * 2 / 3 : height;
   }
 
-  /* A text to the left of the lanes, at their height. */
+  /* A text to the left of the lanes, at their height or just above the first. */
   namesLane(mark) {
     const at = (key) => Number(mark.getAttribute(key));
-    return mark.matches('text') && at('x') < this.left - 5 && at('y') > this.top && at('y') < this.bottom;
+    return mark.matches('text') && at('x') < this.left - 5 && at('y') > this.top - 10 && at('y') < this.bottom;
+  }
+
+  /* The ground of lanes that end before the picture does. */
+  drawGrounds() {
+    this.lanes.forEach(({until}, i) => {
+      if (until < Infinity) {
+        this.folds.rects[i].setAttribute('width', between(this.view.placeOf(until), 0, this.view.width));
+      }
+    });
   }
 
   get lanes() {
@@ -190,6 +199,7 @@ class Timeline {
       this.frame = 0;
       if (this.layers.clientWidth > 0) {
         this.layers.classList.toggle('near', this.view.span !== null);
+        this.drawGrounds();
         this.painter.paint();
         this.axis.draw();
       }

@@ -24,6 +24,10 @@
 
 #define LUMOS_COMPARE_LEVEL 0.001 /* how likely it is that anything is said to differ that does not. Chosen */
 
+enum { LUMOS_COMPARE_JOBS = 26 }; /* that have names: several jobs are each compared with the first */
+/* "A" of the first, 0; `job` is less than LUMOS_COMPARE_JOBS. */
+const char *lumos_compared_name(size_t job);
+
 /* How work of the two jobs is matched, the finest first. Kinds of kernels (enum lumos_task_kind) agree at all levels but
  * `op` and `name`, where the kernel itself does. */
 enum lumos_match {
@@ -97,7 +101,8 @@ struct lumos_compared_rank {
 
 struct lumos_comparison {
   struct lumos_strings *strings;
-  bool simulated; /* one of the jobs was changed: simulated times of both are compared */
+  const char *names[2]; /* of the jobs: "A", and "B", or of several the other's */
+  bool simulated;       /* one of the jobs was changed: simulated times of both are compared */
   struct lumos_compared_job jobs[2];
   int64_t noise;     /* steps differ from this difference on; LUMOS_ABSENT: not known */
   bool step_differs; /* by more than that, or by what changed rows account for half of */
@@ -116,6 +121,8 @@ struct lumos_compare_options {
   const int32_t *steps[2]; /* numbers of steps; NULL: all but the first, whose start is another kind of instant, where
                               three or more are complete, else all */
   size_t step_counts[2];
+  size_t other;   /* of several jobs the number of B, from 1; 0: there are two */
+  bool simulated; /* compare simulated times even where neither job was changed, as beside one that was */
 };
 
 /* Compare two jobs from stage `parse` on; the graph is built where it is missing, and where one of them was changed both
@@ -135,14 +142,20 @@ struct lumos_compare_page {
   const char *title;           /* NULL: the verdict is the title */
   const char *template_folder; /* NULL: the templates compiled in */
 };
-/* Write it as one page that needs nothing else, with the diagnosis of both jobs and a step of each on one axis of time.
- * The jobs are those that were compared; they are simulated where they are not yet. */
-bool lumos_comparison_page(const struct lumos_comparison *comparison, struct lumos_job *a, struct lumos_job *b,
-                           const struct lumos_compare_page *options, struct lumos_text *out,
-                           struct lumos_error *error) LUMOS_MUST_CHECK;
-/* The measured and simulated timelines of both, for Perfetto, as export.h describes them; simulated where they are not. */
-bool lumos_comparison_timelines(const struct lumos_comparison *comparison, struct lumos_job *a, struct lumos_job *b,
-                                const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Of one or several comparisons with the same first job: `count` of them, numbered from 1 on (lumos_compare_options.other),
+ * all of simulated times or none; and all jobs, the first one first, count + 1. */
+struct lumos_compared {
+  const struct lumos_comparison *const *comparisons;
+  struct lumos_job *const *jobs;
+  size_t count;
+};
+/* Write them as one page that needs nothing else, with the diagnosis of all jobs and a step of each on one axis of time.
+ * Jobs are simulated where they are not yet. */
+bool lumos_comparison_page(const struct lumos_compared *compared, const struct lumos_compare_page *options,
+                           struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The measured and simulated timelines of all, for Perfetto, as export.h describes them; simulated where they are not. */
+bool lumos_comparison_timelines(const struct lumos_compared *compared, const char *path,
+                                struct lumos_error *error) LUMOS_MUST_CHECK;
 /* The first sentence alone, without a line end. */
 void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out);
 

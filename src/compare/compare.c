@@ -16,6 +16,12 @@ const char *lumos_match_name(enum lumos_match match) {
 
 /* ---- The jobs ---- */
 
+const char *lumos_compared_name(size_t job) {
+  static const char letters[LUMOS_COMPARE_JOBS][2] = {"A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M",
+                                                      "N", "O", "P", "Q", "R", "S", "T", "U", "V", "W", "X", "Y", "Z"};
+  return letters[job];
+}
+
 /* The GPU that all compared ranks have. */
 static lumos_string_id device_of(const struct compare_side *side, struct lumos_strings *strings) {
   lumos_string_id found = LUMOS_NO_STRING;
@@ -232,13 +238,17 @@ struct lumos_comparison *lumos_compare(struct lumos_job *a, struct lumos_job *b,
   struct lumos_comparison *comparison = lumos_allocate_zeroed(1, sizeof *comparison);
   struct compare_side sides[2] = {{0}, {0}};
   comparison->strings = lumos_strings_new();
+  comparison->names[0] = lumos_compared_name(0);
+  comparison->names[1] = lumos_compared_name(options->other == 0 ? 1 : options->other);
+  comparison->simulated = options->simulated;
   bool good = true;
   for (int side = 0; good && side < 2; side++) {
     good = jobs[side]->stage >= LUMOS_STAGE_GRAPH || lumos_graph_build(jobs[side], error);
     comparison->simulated |= lumos_job_edited(jobs[side]) || !lumos_job_measured(jobs[side]);
   }
   for (int side = 0; good && side < 2; side++) {
-    good = compare_side_open(&sides[side], jobs[side], comparison->simulated, options, (size_t)side, error);
+    good = compare_side_open(&sides[side], jobs[side], comparison->names[side], comparison->simulated, options,
+                             (size_t)side, error);
   }
   if (good) {
     compare_sides(comparison, sides);

@@ -37,7 +37,7 @@ static void put_told(const struct form *form, put_text *put) {
 
 static void put_job(const struct form *form, int side) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_put(&text, side == 0 ? "A: " : "B: ");
+  lumos_text_format(&text, "%s: ", form->comparison->names[side]);
   compare_put_job(form->comparison, side, &text);
   put_line(form, &text);
   lumos_text_free(&text);

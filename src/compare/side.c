@@ -5,8 +5,6 @@
 #include <lumos/graph.h>
 #include <stdlib.h>
 
-static const char *const names[2] = {"A", "B"};
-
 /* The run of a stream that was simulated, or one for this alone. */
 static bool find_runs(struct compare_side *side, bool simulated, struct lumos_error *error) {
   const struct lumos_job *job = side->job;
@@ -59,7 +57,7 @@ static bool take_given(struct compare_side *side, const struct lumos_compare_opt
     if (good) {
       given[k] = 1;
     } else {
-      (void)lumos_fail(error, "%s has no complete step %d; its steps are %d to %d", names[which],
+      (void)lumos_fail(error, "%s has no complete step %d; its steps are %d to %d", side->name,
                        (int)options->steps[which][i], (int)side->timeline.job.items[0].step,
                        (int)side->timeline.job.items[side->timeline.job.count - 1].step);
     }
@@ -87,7 +85,7 @@ static bool choose_steps(struct compare_side *side, const struct lumos_compare_o
   bool good = complete_count > 0 || lumos_fail(error,
                                                "%s has no complete step with GPU work; record at least one step, with "
                                                "ProfilerActivity.CUDA",
-                                               names[which]);
+                                               side->name);
   if (good && options->steps[which] != NULL) {
     good = take_given(side, options, which, complete, error);
   } else if (good) {
@@ -101,11 +99,11 @@ static bool choose_steps(struct compare_side *side, const struct lumos_compare_o
   return good;
 }
 
-bool compare_side_open(struct compare_side *side, struct lumos_job *job, bool simulated,
+bool compare_side_open(struct compare_side *side, struct lumos_job *job, const char *name, bool simulated,
                        const struct lumos_compare_options *options, size_t which, struct lumos_error *error) {
-  *side = (struct compare_side){.job = job};
+  *side = (struct compare_side){.job = job, .name = name};
   if (!find_runs(side, simulated, error)) {
-    return lumos_fail_prefix(error, names[which]);
+    return lumos_fail_prefix(error, side->name);
   }
   lumos_find_stretches(job, &side->stretches);
   lumos_timeline_make(&side->timeline, job, side->runs, &side->stretches);

@@ -12,6 +12,7 @@
 
 struct compare_side {
   struct lumos_job *job;
+  const char *name;             /* for messages: "A" */
   const struct lumos_run *runs; /* NULL: as measured */
   struct lumos_run *own_runs;   /* of an engine that ran for this alone */
   struct lumos_stretches stretches;
@@ -22,8 +23,8 @@ struct compare_side {
   int64_t weight;                  /* of all of these ranks */
 };
 
-/* `name`: "A" or "B", for messages. Free it also where this fails. */
-bool compare_side_open(struct compare_side *side, struct lumos_job *job, bool simulated,
+/* `which`: 0, or 1 for the other one. Free it also where this fails. */
+bool compare_side_open(struct compare_side *side, struct lumos_job *job, const char *name, bool simulated,
                        const struct lumos_compare_options *options, size_t which,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 void compare_side_free(struct compare_side *side);

@@ -59,6 +59,24 @@ void compare_list_parts(const struct lumos_comparison *comparison, const struct 
   lumos_vector_free(&sorted);
 }
 
+/* A heading with the name of a job: "count A". */
+static const char *headed(const struct lumos_comparison *comparison, const char *of, int side) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "%s%s%s", of, of[0] == '\0' ? "" : " ", comparison->names[side]);
+  const char *heading = lumos_string(comparison->strings, lumos_intern(comparison->strings, text.bytes, text.length));
+  lumos_text_free(&text);
+  return heading;
+}
+
+/* "B - A" */
+static const char *difference_heading(const struct lumos_comparison *comparison) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_format(&text, "%s \xE2\x88\x92 %s", comparison->names[1], comparison->names[0]);
+  const char *heading = lumos_string(comparison->strings, lumos_intern(comparison->strings, text.bytes, text.length));
+  lumos_text_free(&text);
+  return heading;
+}
+
 static void add_part(struct report_table *table, const char *label, const int64_t time[2]) {
   report_table_word(table, label);
   report_table_number(table, time[0]);
@@ -69,13 +87,13 @@ static void add_part(struct report_table *table, const char *label, const int64_
 /* The last row is the step. */
 static void make_parts(const struct lumos_comparison *comparison, size_t most, const char *name, const char *caption,
                        const struct lumos_compared_parts *parts, struct report_table *table) {
-  static const struct report_column columns[] = {
+  const struct report_column columns[] = {
       {"part", "part", NULL, COLUMN_NAME},
-      {"a", "A", NULL, COLUMN_MS},
-      {"b", "B", NULL, COLUMN_MS},
-      {"difference", "B \xE2\x88\x92 A", NULL, COLUMN_MS},
+      {"a", headed(comparison, "", 0), NULL, COLUMN_MS},
+      {"b", headed(comparison, "", 1), NULL, COLUMN_MS},
+      {"difference", difference_heading(comparison), NULL, COLUMN_MS},
   };
-  report_table_begin(table, name, columns, sizeof columns / sizeof *columns);
+  report_table_begin_own(table, name, columns, sizeof columns / sizeof *columns);
   lumos_text_put(&table->caption, caption);
   struct compare_parts_list list;
   compare_list_parts(comparison, parts, most, &list);
@@ -114,20 +132,20 @@ static bool is_changed(const struct lumos_comparison *comparison, const struct l
 }
 
 static void make_changed(const struct lumos_comparison *comparison, size_t most, struct report_table *table) {
-  static const struct report_column columns[] = {
+  const struct report_column columns[] = {
       {"work", "work", NULL, COLUMN_NAME},
       {"kind", "kind", NULL, COLUMN_TEXT},
       {"place", "where", NULL, COLUMN_TEXT},
       {"match", "match", NULL, COLUMN_TEXT},
-      {"count_a", "count A", NULL, COLUMN_MEAN},
-      {"count_b", "count B", NULL, COLUMN_MEAN},
-      {"a", "A", NULL, COLUMN_MS},
-      {"b", "B", NULL, COLUMN_MS},
-      {"difference", "B \xE2\x88\x92 A", NULL, COLUMN_MS},
+      {"count_a", headed(comparison, "count", 0), NULL, COLUMN_MEAN},
+      {"count_b", headed(comparison, "count", 1), NULL, COLUMN_MEAN},
+      {"a", headed(comparison, "", 0), NULL, COLUMN_MS},
+      {"b", headed(comparison, "", 1), NULL, COLUMN_MS},
+      {"difference", difference_heading(comparison), NULL, COLUMN_MS},
       {"noise", "noise", NULL, COLUMN_MS},
       {"step", "of the step", NULL, COLUMN_MS},
   };
-  report_table_begin(table, "changed", columns, sizeof columns / sizeof *columns);
+  report_table_begin_own(table, "changed", columns, sizeof columns / sizeof *columns);
   size_t changed = 0;
   for (size_t i = 0; i < comparison->rows.count; i++) {
     const struct lumos_compared_row *row = &comparison->rows.items[i];
@@ -169,18 +187,21 @@ static void make_only(const struct lumos_comparison *comparison, size_t most, in
       report_table_string(table, comparison->strings, work->shapes);
     }
   }
-  lumos_text_format(&table->caption, "Work that only %s does, per step", side == 0 ? "A" : "B");
+  lumos_text_format(&table->caption, "Work that only %s does, per step", comparison->names[side]);
   put_rest(table, found <= most ? 0 : found - most);
 }
 
 static void make_calls(const struct lumos_comparison *comparison, size_t most, struct report_table *table) {
-  static const struct report_column columns[] = {
-      {"call", "call", NULL, COLUMN_NAME},       {"count_a", "count A", NULL, COLUMN_MEAN},
-      {"count_b", "count B", NULL, COLUMN_MEAN}, {"a", "CPU time A", NULL, COLUMN_MS},
-      {"b", "CPU time B", NULL, COLUMN_MS},      {"noise", "noise", NULL, COLUMN_MS},
+  const struct report_column columns[] = {
+      {"call", "call", NULL, COLUMN_NAME},
+      {"count_a", headed(comparison, "count", 0), NULL, COLUMN_MEAN},
+      {"count_b", headed(comparison, "count", 1), NULL, COLUMN_MEAN},
+      {"a", headed(comparison, "CPU time", 0), NULL, COLUMN_MS},
+      {"b", headed(comparison, "CPU time", 1), NULL, COLUMN_MS},
+      {"noise", "noise", NULL, COLUMN_MS},
       {"op", "mostly in", NULL, COLUMN_TEXT},
   };
-  report_table_begin(table, "calls", columns, sizeof columns / sizeof *columns);
+  report_table_begin_own(table, "calls", columns, sizeof columns / sizeof *columns);
   size_t changed = 0;
   for (size_t i = 0; i < comparison->calls.count; i++) {
     const struct lumos_compared_row *row = &comparison->calls.items[i];

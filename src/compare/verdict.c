@@ -236,7 +236,7 @@ static void put_lone(struct lumos_text *out, const struct lumos_comparison *comp
                      const struct lone *lone) {
   const struct lumos_compared_row *row = find_row(comparison, difference, NULL);
   report_put_time(out, lone->time);
-  lumos_text_format(out, " of it is work that only %s does", difference < 0 ? "A" : "B");
+  lumos_text_format(out, " of it is work that only %s does", comparison->names[difference > 0]);
   bool all = lone->all_in_layers && lone->first_layer != LUMOS_ABSENT_INT;
   if (all) {
     lumos_text_put(out, " in ");
@@ -371,9 +371,9 @@ static void put_alike(struct lumos_text *out, const struct lumos_comparison *com
   size_t rows = compare_changed_rows(&comparison->rows), calls = compare_changed_rows(&comparison->calls);
   lumos_text_put(out, rows + calls == 0 ? "No difference: a step takes " : "No difference in step time: a step takes ");
   report_put_time_beside(out, a->step, b->step);
-  lumos_text_put(out, " in A and ");
+  lumos_text_format(out, " in %s and ", comparison->names[0]);
   report_put_time_beside(out, b->step, a->step);
-  lumos_text_put(out, " in B, and from step to step it varies by more");
+  lumos_text_format(out, " in %s, and from step to step it varies by more", comparison->names[1]);
   const struct lumos_compared_row *row = first_changed(&comparison->rows);
   if (rows > 0) {
     lumos_text_put(out, "; but ");
@@ -413,14 +413,14 @@ void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct 
     put_alike(out, comparison);
     return;
   }
-  lumos_text_put(out, "B takes ");
+  lumos_text_format(out, "%s takes ", comparison->names[1]);
   report_put_time(out, llabs(difference));
   if (a->step > 0) {
     lumos_text_put(out, " (");
     report_put_share(out, report_share(llabs(difference), a->step));
     lumos_text_char(out, ')');
   }
-  lumos_text_format(out, " %s a step than A", difference < 0 ? "less" : "longer");
+  lumos_text_format(out, " %s a step than %s", difference < 0 ? "less" : "longer", comparison->names[0]);
   if (a->device != LUMOS_NO_STRING && b->device != LUMOS_NO_STRING && a->device != b->device) {
     lumos_text_put(out, ", on another GPU");
   }

@@ -67,39 +67,46 @@ static struct lumos_job *read_job(const char *name, const char *path, const stru
   return job;
 }
 
-/* What several comparisons add to: a line for each, then all of them; of two jobs the comparison alone. */
+/* What is compared: the first job stays, the others only where a page or timelines show all. */
 struct comparisons {
+  const char *name; /* of the tool */
   const struct tool_comparing *comparing;
+  const struct lumos_operands *operands;
+  struct lumos_compare_options options;
   enum lumos_compare_format format;
-  size_t jobs;
-  struct lumos_text lines, whole;
+  struct lumos_job *jobs[LUMOS_COMPARE_JOBS];
+  struct lumos_comparison *of[LUMOS_COMPARE_JOBS]; /* of the others, one less */
+  struct lumos_text lines, whole; /* a line for each comparison, then all of them; of two jobs the comparison alone */
 };
 
-/* "job 3: No difference: ...", and what stands before the comparison of which it is the first sentence. */
+static bool needs_all(const struct comparisons *all) {
+  return all->format == LUMOS_COMPARE_HTML || all->comparing->trace != NULL;
+}
+
+static struct lumos_compared compared(const struct comparisons *all) {
+  return (struct lumos_compared){(const struct lumos_comparison *const *)all->of, all->jobs, all->operands->count - 1};
+}
+
+/* "C: No difference: ...", and what stands before the comparison of which it is the first sentence. */
 static void begin_of_several(struct comparisons *all, const struct lumos_comparison *comparison, size_t job) {
   bool markdown = all->format == LUMOS_COMPARE_MARKDOWN;
+  const char *a = comparison->names[0], *other = comparison->names[1];
   if (all->format == LUMOS_COMPARE_JSON) {
     lumos_text_put(&all->whole, job == 1 ? "[" : ",\n");
     return;
   }
-  lumos_text_format(&all->lines, markdown ? "- **job %zu**: " : "job %zu: ", job + 1);
+  lumos_text_format(&all->lines, markdown ? "- **%s**: " : "%s: ", other);
   lumos_comparison_verdict(comparison, &all->lines);
   lumos_text_char(&all->lines, '\n');
-  lumos_text_format(&all->whole,
-                    markdown ? "\n### Job %zu (B) against job 1 (A)\n\n" : "\nJob %zu (B) against job 1 (A)\n\n",
-                    job + 1);
+  lumos_text_format(&all->whole, markdown ? "\n### %s against %s\n\n" : "\n%s against %s\n\n", other, a);
 }
 
-static bool put_comparison(struct comparisons *all, const struct lumos_comparison *comparison,
-                           struct lumos_job *const jobs[2], size_t job, struct lumos_error *error) {
-  if (all->format == LUMOS_COMPARE_HTML) {
-    return lumos_comparison_page(comparison, jobs[0], jobs[1], &all->comparing->page, &all->whole, error);
-  }
-  if (all->jobs > 2) {
+static void put_comparison(struct comparisons *all, size_t job) {
+  const struct lumos_comparison *comparison = all->of[job - 1];
+  if (all->operands->count > 2) {
     begin_of_several(all, comparison, job);
   }
   lumos_comparison_write(comparison, all->format, all->comparing->full, &all->whole);
-  return true;
 }
 
 /* All is there before a byte of it is written. */
@@ -110,82 +117,114 @@ static bool write_all(struct comparisons *all, struct lumos_error *error) {
   }
   lumos_text_add(&output.text, all->lines.bytes, all->lines.length);
   lumos_text_add(&output.text, all->whole.bytes, all->whole.length);
-  lumos_text_put(&output.text, all->jobs > 2 && all->format == LUMOS_COMPARE_JSON ? "]\n" : "");
+  lumos_text_put(&output.text, all->operands->count > 2 && all->format == LUMOS_COMPARE_JSON ? "]\n" : "");
   return lumos_output_commit(&output, error);
 }
 
-/* The job of an operand beside the first one. */
-static bool compare_one(const char *name, const char *path, struct lumos_job *first, size_t job,
-                        const struct lumos_compare_options *options, struct comparisons *all,
-                        struct lumos_error *error) {
+static bool read_operand(struct comparisons *all, size_t job, struct lumos_error *error) {
   struct lumos_progress progress;
-  const struct tool_comparing *comparing = all->comparing;
-  struct lumos_job *jobs[2] = {first, read_job(name, path, &comparing->input, &progress, error)};
-  struct lumos_comparison *comparison = jobs[1] == NULL ? NULL : lumos_compare(jobs[0], jobs[1], options, error);
-  bool good =
-      comparison != NULL &&
-      (comparing->trace == NULL || lumos_comparison_timelines(comparison, jobs[0], jobs[1], comparing->trace, error)) &&
-      put_comparison(all, comparison, jobs, job, error);
-  if (jobs[1] != NULL) {
-    tool_wipe(jobs[1]);
-    tool_close(jobs[1]);
+  all->jobs[job] = read_job(all->name, all->operands->items[job], &all->comparing->input, &progress, error);
+  return all->jobs[job] != NULL;
+}
+
+static void close_operand(struct comparisons *all, size_t job) {
+  if (all->jobs[job] != NULL) {
+    tool_wipe(all->jobs[job]);
+    tool_close(all->jobs[job]);
+    all->jobs[job] = NULL;
   }
-  lumos_comparison_free(comparison);
+}
+
+static bool compare_with_first(struct comparisons *all, size_t job, struct lumos_error *error) {
+  all->options.other = job;
+  all->of[job - 1] = lumos_compare(all->jobs[0], all->jobs[job], &all->options, error);
+  return all->of[job - 1] != NULL;
+}
+
+/* One after the other, so that two jobs are in memory at a time. */
+static bool compare_one_by_one(struct comparisons *all, struct lumos_error *error) {
+  bool good = read_operand(all, 0, error);
+  for (size_t job = 1; good && job < all->operands->count; job++) {
+    good = read_operand(all, job, error) && compare_with_first(all, job, error);
+    if (good) {
+      put_comparison(all, job);
+    }
+    close_operand(all, job);
+  }
   return good;
 }
 
-static bool compare_read(const char *name, const struct lumos_operands *operands,
-                         const struct tool_comparing *comparing, const struct lumos_compare_options *options,
-                         enum lumos_compare_format format, struct lumos_error *error) {
-  struct lumos_progress progress;
-  struct comparisons all = {comparing, format, operands->count, LUMOS_TEXT_BUFFER, LUMOS_TEXT_BUFFER};
-  struct lumos_job *first = read_job(name, operands->items[0], &comparing->input, &progress, error);
-  bool good = first != NULL;
-  for (size_t i = 1; good && i < operands->count; i++) {
-    good = compare_one(name, operands->items[i], first, i, options, &all, error);
+/* Where one job was changed simulated times of all are compared, so that the first has one step beside all others. */
+static bool compare_all(struct comparisons *all, struct lumos_error *error) {
+  bool good = true;
+  for (size_t job = 0; good && job < all->operands->count; job++) {
+    good = read_operand(all, job, error);
+    all->options.simulated |= good && (lumos_job_edited(all->jobs[job]) || !lumos_job_measured(all->jobs[job]));
   }
-  good = good && write_all(&all, error);
-  tool_close(first);
-  lumos_text_free(&all.lines);
-  lumos_text_free(&all.whole);
+  for (size_t job = 1; good && job < all->operands->count; job++) {
+    good = compare_with_first(all, job, error);
+  }
+  const struct lumos_compared of = compared(all);
+  if (good && all->comparing->trace != NULL) {
+    good = lumos_comparison_timelines(&of, all->comparing->trace, error);
+  }
+  if (good && all->format == LUMOS_COMPARE_HTML) {
+    return lumos_comparison_page(&of, &all->comparing->page, &all->whole, error);
+  }
+  for (size_t job = 1; good && job < all->operands->count; job++) {
+    put_comparison(all, job);
+  }
   return good;
 }
 
-/* A page and timelines are of two jobs. */
-static bool check_count(const struct tool_comparing *comparing, enum lumos_compare_format format, size_t count,
-                        struct lumos_error *error) {
+static bool compare_read(struct comparisons *all, struct lumos_error *error) {
+  bool good = (needs_all(all) ? compare_all : compare_one_by_one)(all, error) && write_all(all, error);
+  for (size_t job = 0; job < all->operands->count; job++) {
+    lumos_comparison_free(all->of[job]);
+    close_operand(all, job);
+  }
+  lumos_text_free(&all->lines);
+  lumos_text_free(&all->whole);
+  return good;
+}
+
+static bool check_count(size_t count, struct lumos_error *error) {
   if (count < 2) {
     return lumos_fail(error,
                       "two jobs are compared, and %zu %s named; put the traces of one job into "
                       "a folder, as in 'lumos-compare before/ after/'; --help says more",
                       count, count == 1 ? "is" : "are");
   }
-  if (count > 2 && (format == LUMOS_COMPARE_HTML || comparing->trace != NULL)) {
-    return lumos_fail(error, "%s compares two jobs, and %zu are named; leave it out, or name two",
-                      comparing->trace != NULL ? "option --trace" : "the page", count);
-  }
-  return true;
+  return count <= LUMOS_COMPARE_JOBS ||
+         lumos_fail(error,
+                    "%d jobs are compared at most, and %zu are named; put the traces of one job into a folder, or "
+                    "compare in several calls",
+                    LUMOS_COMPARE_JOBS, count);
 }
 
 bool tool_compare(const char *name, const struct lumos_operands *operands, const struct tool_comparing *comparing,
                   struct lumos_error *error) {
-  enum lumos_compare_format format = LUMOS_COMPARE_TEXT;
   static const char *const steps_options[2] = {"--steps-a", "--steps-b"};
-  struct lumos_compare_options options = {{NULL, NULL}, {0, 0}};
+  struct comparisons all = {.name = name,
+                            .comparing = comparing,
+                            .operands = operands,
+                            .format = LUMOS_COMPARE_TEXT,
+                            .lines = LUMOS_TEXT_BUFFER,
+                            .whole = LUMOS_TEXT_BUFFER};
   struct tool_numbers steps[2] = {{0}, {0}};
-  bool good = find_format(comparing, &format, error);
+  bool good = find_format(comparing, &all.format, error);
   for (int side = 0; good && side < 2; side++) {
     if (comparing->steps[side] != NULL) {
       good = tool_numbers_read(comparing->steps[side], &steps[side]) ||
              lumos_fail(error, "option %s: '%s' is not a list of steps; give numbers and spans, as 3,5-9",
                         steps_options[side], comparing->steps[side]);
-      options.steps[side] = steps[side].items;
-      options.step_counts[side] = steps[side].count;
+      all.options.steps[side] = steps[side].items;
+      all.options.step_counts[side] = steps[side].count;
     }
   }
-  good = good && check_count(comparing, format, operands->count, error);
+  good = good && check_count(operands->count, error);
   good = good && lumos_output_try(comparing->output, error) && lumos_output_try(comparing->trace, error) &&
-         compare_read(name, operands, comparing, &options, format, error);
+         compare_read(&all, error);
   lumos_vector_free(&steps[0]);
   lumos_vector_free(&steps[1]);
   return good;

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   const struct lumos_option table[] = {
       TOOL_COMPARING_OPTIONS(&options.comparing),
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &options.comparing.trace,
-       "Write the measured and the simulated timelines of both jobs to FILE, for Perfetto (ui.perfetto.dev) or "
+       "Write the measured and the simulated timelines of all jobs to FILE, for Perfetto (ui.perfetto.dev) or "
        "chrome://tracing. The steps nearest to the mean begin at one instant. It is compressed where the name ends in "
        ".gz."},
       TOOL_INPUT_OPTIONS(&options.comparing.input),
@@ -27,6 +27,8 @@ int main(int argc, char **argv) {
       "lumos-compare rank0.json.gz rank1.json.gz",
       "A page to look at, and to hand on",
       "lumos-compare rank0.json.gz rank1.json.gz -o change.html",
+      "Several jobs on one page, each against the first",
+      "lumos-compare job.graph job.sim rank0.json.gz -o jobs.html",
       "For a comment on GitHub",
       "lumos-compare rank0.json.gz rank1.json.gz -o change.md",
       "Both timelines on one axis, to look at in Perfetto",
@@ -42,8 +44,7 @@ int main(int argc, char **argv) {
       .description =
           "The first job is A, the second B. Work is matched by what it is for: its phase, layer, op, shapes and "
           "kernel. Several traces of one job go into a folder, or into a stream of lumos-graph. Of more than two jobs "
-          "each "
-          "is compared with the first: one line a job, then all of them.",
+          "each is compared with the first: one line a job, then all of them.",
       .examples = examples,
       .options = table,
   };

@@ -69,10 +69,10 @@ static bool write_index(const struct lumos_operands *operands, const struct opti
          tool_index(given->index, &options, rendering->output, rendering->format, error);
 }
 
-/* Two jobs: what differs. */
+/* Several jobs: what differs. */
 static bool compare(const struct lumos_operands *operands, const struct options *given, struct lumos_error *error) {
   const struct tool_rendering *rendering = &given->rendering;
-  if (!refuse_of_one_job(rendering, "two jobs are compared", error)) {
+  if (!refuse_of_one_job(rendering, "jobs are compared", error)) {
     return false;
   }
   const struct tool_comparing comparing = {
@@ -98,15 +98,8 @@ static bool render(const struct lumos_operands *operands, void *options, struct 
     return tool_gate("lumos-render", operands, &given->gating, &given->input, given->rendering.output,
                      given->rendering.format, error);
   }
-  if (operands->count == 2) {
+  if (operands->count >= 2) {
     return compare(operands, given, error);
-  }
-  if (operands->count > 2) {
-    return lumos_fail(
-        error,
-        "%zu inputs: it takes one job, or two to compare; put the traces of one job into a folder, or use "
-        "lumos-report",
-        operands->count);
   }
   if (!tool_rendering_check(&given->rendering, error)) {
     return false;
@@ -164,10 +157,10 @@ int main(int argc, char **argv) {
   const struct lumos_command command = {
       .name = "lumos-render",
       .summary = "Write the report: one HTML file that needs nothing else, its pictures, its words, or its numbers.",
-      .usage = "[OPTION]... [STREAM|TRACE|FOLDER [STREAM|TRACE|FOLDER]]",
+      .usage = "[OPTION]... [STREAM|TRACE|FOLDER...]",
       .description =
           "Reads one stream, one trace or one folder of traces (without any: standard input), runs the stages that are "
-          "missing, and writes the report. Of two it writes what differs, as lumos-compare does.",
+          "missing, and writes the report. Of several it writes what differs, as lumos-compare does.",
       .examples = examples,
       .options = table,
   };

@@ -191,9 +191,7 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_TEXT, 0, "trace", "FILE", &simulating.trace,
        "Write the measured and the simulated timeline of all ranks, side by side, to FILE, for Perfetto "
        "(ui.perfetto.dev) or chrome://tracing, with counters of each GPU. It is compressed where the name ends in .gz. "
-       "lumos-parse reads the "
-       "measured "
-       "tasks from it."},
+       "lumos-parse reads the measured tasks from it. Several jobs side by side: lumos-compare A B --trace FILE."},
       {LUMOS_OPTION_TEXT, 0, "critical-path", "FILE", &simulating.critical_path,
        "Write the critical path of every step, part by part, and each task's slack to FILE, as JSON. Slack is how much "
        "later a task could run without delaying a step. The file is compressed where the name ends in .gz."},

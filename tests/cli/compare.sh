@@ -76,10 +76,27 @@ says 'is not a format' markdown
 expect 0 lumos-compare one two.sim one -o three
 lumos-compare one two.sim -f json -o first.json && lumos-compare one one -f json -o second.json
 expect 0 lumos-compare one two.sim one -f json -o three.json
-jq -s '.[0] == .[1:]' three.json first.json second.json | grep -qx true || fail 'a job of three is compared in another way than one of two'
-[ "$(head -n 2 three)" = "$(jq -r '"job 2: " + .verdict' first.json; jq -r '"job 3: " + .verdict' second.json)" ] || fail "the lines of three jobs are: $(head -n 3 three)"
-expect 2 lumos-compare one two.sim one -o three.html
-says 'the page compares two jobs, and 3 are named'
+# The third is called C, in its verdict alone.
+jq -s '(.[0] | map(del(.verdict))) == (.[1:] | map(del(.verdict)))' three.json first.json second.json | grep -qx true || fail 'a job of three is compared in another way than one of two'
+[ "$(head -n 2 three)" = "$(jq -r '"B: " + .verdict' first.json; jq -r '"C: " + .verdict' second.json | sed 's/ in B/ in C/')" ] || fail "the lines of three jobs are: $(head -n 3 three)"
+# Their page has all of that, and tables with a row for each job whose parts add up to its step, which is that of its comparison.
+expect 0 lumos-compare one two.sim one -o three.html
+valid_html three.html
+summary three.html >numbers
+jq -s '.[0].comparisons == .[1]' numbers three.json | grep -qx true || fail 'the page of three jobs does not hold the numbers of the JSON document'
+jq -e '[.comparisons[0].a.step, .comparisons[].b.step] as $steps | .tables | all(.steps, .work; .rows | length == 3 and map(.[1:-1] | add) == $steps and map(.[-1]) == $steps) and
+  (.jobs.rows | map(.[0]) == ["A", "B", "C"] and map(.[1]) == $steps) and (.changed_c.rows | length) == 0' numbers >/dev/null || fail 'the tables of three jobs do not add up'
+# A waterfall ends with the step of its own job, and every job has its lanes.
+tr -d '\n' <three.html | sed 's/<svg /\n&/g; s/<\/svg>/&\n/g' | grep '^<svg ' >pictures
+[ "$(wc -l <pictures)" -eq $((2 + 1 + 2 * 6)) ] || fail "the page of three jobs has $(wc -l <pictures) pictures"
+[ "$(sed -n 3p pictures | grep -o '>[ABC]</text>' | sort | uniq -c | wc -l)" -eq 3 ] || fail 'not every job has its lanes'
+expect 0 lumos-render one two.sim one -o rendered.html
+same three.html rendered.html 'lumos-render writes another page of three jobs'
+# Beside a changed job simulated times of all are compared on the page, so that the first has one step.
+lumos-compare one.graph two.sim half.graph -o three.html 2>message || fail "no page beside a changed job: $(head -c 300 message)"
+summary three.html | jq -e 'all(.comparisons[]; .simulated) and (.comparisons | map(.a.step) | unique | length == 1)' >/dev/null || fail 'the first job has two steps on one page'
+expect 2 lumos-compare $(printf 'one %.0s' {1..27}) -o three.html
+says '26 jobs are compared at most'
 # Both in one file for Perfetto: processes told apart, each job's rows those of its own file, at another time.
 expect 0 lumos-compare one two.sim --trace both.json -o text
 "$python" "$here/counters.py" both.json >told || fail "$(head -c 300 told)"
@@ -92,6 +109,10 @@ rows() {
 }
 rows alone.json '' >alone.rows
 rows both.json 'A: ' >a.rows
+expect 0 lumos-compare one two.sim one --trace all.json -o text
+[ "$(jq -r '[.traceEvents[] | select(.name == "process_name") | .args.name[:3]] | unique | join("")' all.json)" = 'A: B: C: ' ] || fail 'timelines of three jobs are not told apart'
+rows all.json 'C: ' >c.rows
+cmp -s alone.rows c.rows || fail 'rows of C are others than in its own file'
 [ -s alone.rows ] && cmp -s alone.rows a.rows || fail "rows of A are others than in its own file: $(diff alone.rows a.rows | head -n 3)"
 [ -n "$(rows both.json 'B: ' | head -n 1)" ] || fail 'there are no rows of B'
 jq -e '[.traceEvents[] | select(.ph == "s")] | length > 0 and (group_by([.cat, .id]) | all(length == 1))' both.json >/dev/null || fail 'arrows of both jobs have one number'
@@ -100,8 +121,6 @@ expect 2 lumos-compare one.graph two.sim -f text -o page.html
 says 'its ending says html, but --format says text'
 expect 2 lumos-render one.graph two.sim --view gantt -o page.html
 says '--view is for the report of one job'
-expect 2 lumos-render one.graph two.sim half.graph -o page.html
-says '3 inputs'
 grep -v '"lane":"s' one.graph >cpu.graph
 expect 2 lumos-compare --edited one.graph cpu.graph
 says 'B has no complete step with GPU work'

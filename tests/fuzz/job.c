@@ -96,7 +96,7 @@ static void report(struct lumos_job *job, struct lumos_error *error) {
 
 /* A job beside itself: there is nothing to compare, or what is split adds up to the steps. */
 static void compare(struct lumos_job *job) {
-  static const struct lumos_compare_options everything = {{NULL, NULL}, {0, 0}};
+  static const struct lumos_compare_options everything = {.steps = {NULL, NULL}};
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct lumos_comparison *comparison = lumos_compare(job, job, &everything, &error);

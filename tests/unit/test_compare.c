@@ -83,7 +83,7 @@ static struct lumos_job *job_of(const struct kernel *kernels, size_t count) {
 
 #define JOB(kernels) job_of(kernels, sizeof(kernels) / sizeof *(kernels))
 
-static const struct lumos_compare_options everything = {{NULL, NULL}, {0, 0}};
+static const struct lumos_compare_options everything = {.steps = {NULL, NULL}};
 
 /* Frees the jobs: a comparison needs them no more. */
 static struct lumos_comparison *compared(struct lumos_job *a, struct lumos_job *b,
@@ -206,7 +206,7 @@ static void a_job_is_like_itself(void **state) {
 static void one_step_has_no_noise(void **state) {
   (void)state;
   static const int32_t second[] = {2};
-  const struct lumos_compare_options options = {{second, second}, {1, 1}};
+  const struct lumos_compare_options options = {.steps = {second, second}, .step_counts = {1, 1}};
   struct lumos_comparison *comparison = compared(JOB(a_kernels), JOB(b_kernels), &options);
   assert_int_equal(comparison->jobs[0].step, 90);
   assert_int_equal(comparison->jobs[1].step, 145);
@@ -220,7 +220,7 @@ static void one_step_has_no_noise(void **state) {
 static void steps_that_are_not_there_are_refused(void **state) {
   (void)state;
   static const int32_t seventh[] = {7};
-  const struct lumos_compare_options options = {{NULL, seventh}, {0, 1}};
+  const struct lumos_compare_options options = {.steps = {NULL, seventh}, .step_counts = {0, 1}};
   struct lumos_error error = {0};
   struct lumos_job *a = JOB(a_kernels), *b = JOB(b_kernels);
   assert_null(lumos_compare(a, b, &options, &error));

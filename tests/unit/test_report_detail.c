@@ -38,7 +38,7 @@ static struct lumos_text packed(const struct lumos_job *job, const struct lumos_
   struct report_detail detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_timelines_read(job, NULL, &timelines);
-  const struct report_detail_source from = {&timelines, options, bindings, NULL};
+  const struct report_detail_source from = {.timelines = &timelines, .options = options, .bindings = bindings};
   report_detail_read(&from, &detail);
   report_detail_json(&detail, &text);
   lumos_text_char(&text, '\0');
@@ -136,7 +136,7 @@ static void choice(void **state) {
   struct report_detail detail;
   report_timelines_read(job, NULL, &timelines);
   struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
-  struct report_detail_source from = {&timelines, &options, NULL, NULL};
+  struct report_detail_source from = {.timelines = &timelines, .options = &options};
   report_detail_read(&from, &detail);
   assert_int_equal(detail.tasks, 2 * KERNELS);
   assert_int_equal(detail.embedded, 40000); /* each with its call */
@@ -187,7 +187,7 @@ static void choice_of_all(void **state) {
   report_timelines_read(job, NULL, &timelines);
   struct lumos_report_options options = {
       .format = LUMOS_REPORT_HTML, .has_detail = true, .detail_from = -1000000000000, .detail_until = 1000000000000};
-  struct report_detail_source from = {&timelines, &options, NULL, NULL};
+  struct report_detail_source from = {.timelines = &timelines, .options = &options};
   report_detail_read(&from, &detail);
   assert_int_equal(detail.window_tasks, 2 * KERNELS);
   assert_int_equal(detail.embedded, 40000);
@@ -224,7 +224,7 @@ static void choice_of_equals(void **state) {
     struct report_detail detail;
     report_timelines_read(job, NULL, &timelines);
     struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
-    struct report_detail_source from = {&timelines, &options, NULL, NULL};
+    struct report_detail_source from = {.timelines = &timelines, .options = &options};
     report_detail_read(&from, &detail);
     uint32_t room = 20000 - cases[i].longer;
     assert_int_equal(detail.embedded, 40000);
@@ -293,7 +293,7 @@ static void chain(void **state) {
   report_timelines_read(job, NULL, &timelines);
   add_long_chain(&chain.parts);
   struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
-  struct report_detail_source from = {&timelines, &options, NULL, &chain};
+  struct report_detail_source from = {.timelines = &timelines, .options = &options, .chain = &chain};
   report_detail_read(&from, &detail);
   assert_int_equal(detail.chain_tasks, 140);
   assert_int_equal(detail.embedded, 40140);
@@ -368,7 +368,7 @@ static void routes(void **state) {
     lumos_vector_push(&timelines.routes.legs, legs[i]);
   }
   lumos_vector_push(&timelines.routes.of, ((struct report_route){9, 0, 3}));
-  const struct report_detail_source from = {&timelines, &options, NULL, NULL};
+  const struct report_detail_source from = {.timelines = &timelines, .options = &options};
   report_detail_read(&from, &detail);
   report_detail_json(&detail, &text);
   lumos_text_char(&text, '\0');
@@ -378,6 +378,50 @@ static void routes(void **state) {
   report_timelines_free(&timelines);
   lumos_text_free(&text);
   lumos_job_free(job);
+}
+
+/* Two jobs on one page: of each what runs in its own span, from where its picture begins, in one timeline; names, texts and
+ * tasks of the second are numbered behind those of the first. */
+static void several(void **state) {
+  (void)state;
+  enum { FROM = 120, UNTIL = 212 }; /* the second launch, two kernels: the third begins later */
+  struct lumos_job *jobs[2] = {small_job(), small_job()};
+  struct report_timelines timelines[2];
+  struct report_detail details[2];
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  static const struct lumos_report_options options = {.format = LUMOS_REPORT_HTML};
+  for (int i = 0; i < 2; i++) {
+    report_timelines_read(jobs[i], NULL, &timelines[i]);
+    timelines[i].begin = timelines[i].from = FROM + jobs[i]->runs.items[0].start - 100;
+    timelines[i].end = timelines[i].from + UNTIL - FROM;
+    timelines[i].twice = false;
+    const struct report_detail_source from = {
+        .timelines = &timelines[i], .options = &options, .jobs = 2, .name = i == 0 ? "A" : "B", .shown = SIMULATED};
+    report_detail_read(&from, &details[i]);
+    assert_int_equal(details[i].embedded, 3);
+  }
+  report_details_json(details, 2, &text);
+  lumos_text_char(&text, '\0');
+  const char *cursor = text.bytes;
+  assert_true(lumos_json_skip(&cursor, NULL));
+  assert_has(&text, "\"twice\":false,\"only\":\"simulated\",\n\"steps\":[],");
+  assert_has(&text,
+             "\"lanes\":[{\"rank\":3,\"lane\":\"CPU main (thread 77)\",\"left_out\":0,\"job\":\"A\",\"until\":92,\n"
+             "\"start\":[0],\n\"dur\":[10],\n\"name\":[0],\n\"task\":[1]}");
+  assert_has(&text,
+             "\"job\":\"A\",\"until\":92,\n\"start\":[10,50],\n\"dur\":[40,30],\n\"name\":[1,2],\n\"task\":[2,1],\n"
+             "\"call\":[false,0]}");
+  assert_has(&text,
+             "\"job\":\"B\",\"until\":92,\n\"start\":[10,50],\n\"dur\":[40,30],\n\"name\":[4,5],\n\"task\":[2,1],\n"
+             "\"call\":[false,3]}");
+  assert_has(&text, "\"names\":[[14,0],[1,1],[4,2],[14,3],[1,4],[4,5]]");
+  assert_has(&text, "\"texts\":[\"launch\",\"\\u003c/script\\u003e\",\"norm\",\"launch\",");
+  lumos_text_free(&text);
+  for (int i = 0; i < 2; i++) {
+    report_detail_free(&details[i]);
+    report_timelines_free(&timelines[i]);
+    lumos_job_free(jobs[i]);
+  }
 }
 
 /* Digests from FIPS 180-4 and its examples, in base64. */
@@ -418,6 +462,7 @@ int main(void) {
       cmocka_unit_test(chain),
       cmocka_unit_test(facts),
       cmocka_unit_test(routes),
+      cmocka_unit_test(several),
       cmocka_unit_test(digest),
       cmocka_unit_test(script_stays_inside),
   };

@@ -121,8 +121,21 @@ static size_t drawn_tasks(const struct report_timelines *timelines) {
   return tasks;
 }
 
+bool report_detail_spans(const struct report_detail *detail, const struct report_clock *clock, uint32_t task) {
+  const struct report_timelines *timelines = detail->from.timelines;
+  int64_t start = 0, duration = 0;
+  return detail->from.jobs == 0 || (report_task_time(clock, detail->from.shown, task, &start, &duration) &&
+                                    start < timelines->end && start + duration > timelines->begin);
+}
+
+/* On the page, of this job. */
+static size_t room_for(const struct report_detail *detail, size_t tasks) {
+  return detail->from.jobs == 0 ? tasks : tasks / detail->from.jobs;
+}
+
 /* Those that are looked for among the tasks of drawn lanes. */
 struct search {
+  const struct report_detail *detail;
   const struct report_timelines *timelines;
   struct longest longest, window;
   int64_t from, until; /* of the window, job time */
@@ -135,7 +148,7 @@ static void search_lane(struct search *search, const struct lumos_lane *lane) {
   const struct report_clock clock = report_clock_of(job, (uint32_t)(lane - job->lanes.items));
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     int64_t longer = 0;
-    if (!longer_of(job, task, &longer)) {
+    if (!longer_of(job, task, &longer) || !report_detail_spans(search->detail, &clock, task)) {
       continue;
     }
     bool in_window = search->has_window && runs_in(&clock, task, search->from, search->until);
@@ -163,8 +176,10 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
   const struct report_timelines *timelines = detail->from.timelines;
   const struct lumos_report_options *options = detail->from.options;
   int64_t origin = report_timelines_origin(timelines);
-  struct search search = {.timelines = timelines,
-                          .longest.limit = drawn_tasks(timelines) <= REPORT_EMBEDDED ? REPORT_EMBEDDED : REPORT_LONGEST,
+  bool fits = detail->from.jobs > 0 || drawn_tasks(timelines) <= REPORT_EMBEDDED;
+  struct search search = {.detail = detail,
+                          .timelines = timelines,
+                          .longest.limit = room_for(detail, fits ? REPORT_EMBEDDED : REPORT_LONGEST),
                           .window.limit = REPORT_WINDOW,
                           .from = report_sum(origin, options->detail_from),
                           .until = report_sum(origin, options->detail_until),
@@ -192,7 +207,14 @@ static bool *find_drawn(const struct report_timelines *timelines) {
 static bool can_be_embedded(const struct report_detail *detail, const bool *drawn, uint32_t task) {
   const struct lumos_job *job = detail->from.timelines->job;
   int64_t longer = 0;
-  return task != LUMOS_NONE && drawn[job->tasks.items[task].lane] && longer_of(job, task, &longer);
+  if (task == LUMOS_NONE || !drawn[job->tasks.items[task].lane] || !longer_of(job, task, &longer)) {
+    return false;
+  }
+  if (detail->from.jobs == 0) {
+    return true;
+  }
+  const struct report_clock clock = report_clock_of(job, job->tasks.items[task].lane);
+  return report_detail_spans(detail, &clock, task);
 }
 
 /* A task may stand on the chain several times in a row: with its lag, and with what it runs. */
@@ -230,7 +252,7 @@ enum { CHOSEN = 1, REFERRED = 2 };
 
 static void refer(const struct report_detail *detail, const bool *drawn, uint32_t task, uint8_t *chosen,
                   size_t *count) {
-  if (*count < REPORT_EMBEDDED && can_be_embedded(detail, drawn, task) && chosen[task] == 0) {
+  if (*count < room_for(detail, REPORT_EMBEDDED) && can_be_embedded(detail, drawn, task) && chosen[task] == 0) {
     chosen[task] = REFERRED;
     (*count)++;
   }

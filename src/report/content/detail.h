@@ -26,6 +26,11 @@ struct report_detail_source {
   const struct lumos_report_options *options;
   const struct lumos_held *bindings; /* what held every task; NULL: not known */
   const struct report_chain *chain;  /* what a step waits for; NULL: not known */
+  /* On a page of several jobs: of each only what runs in the picture's span, in the timeline that is drawn, and of the
+   * room its part. */
+  size_t jobs;                /* so many; 0: it is the only one, and what follows says nothing */
+  const char *name;           /* "A" */
+  enum report_timeline shown; /* what alone is drawn */
 };
 
 struct report_detail {
@@ -44,7 +49,13 @@ void report_detail_free(struct report_detail *detail);
 
 /* Which tasks are embedded, in words. */
 void report_put_detail(const struct report_detail *detail, struct lumos_text *out);
-/* The tasks as JSON, safe inside <script>: see packed.c. */
-void report_detail_json(const struct report_detail *detail, struct lumos_text *out);
+/* The tasks as JSON, safe inside <script>: see packed.c. Of several jobs, with lanes in the order of their picture: those of
+ * the first, then those of the second. */
+void report_details_json(const struct report_detail *details, size_t count, struct lumos_text *out);
+static inline void report_detail_json(const struct report_detail *detail, struct lumos_text *out) {
+  report_details_json(detail, 1, out);
+}
+/* Does the task run in the span that the picture of several jobs shows? On a page of one job all do. */
+bool report_detail_spans(const struct report_detail *detail, const struct report_clock *clock, uint32_t task);
 
 #endif

@@ -22,13 +22,13 @@ enum {
   BOTTOM = REPORT_AXIS_BOTTOM,
 };
 
-/* The picture, or one job's part of a pair, while it is drawn. */
+/* The picture, or one job's part of that of several, while it is drawn. */
 struct canvas {
   const struct report_timelines *timelines;
   const struct report_lanes *lanes;
   int32_t *tops;              /* where each of them begins, and where the last one ends */
-  const char *name;           /* of a pair: which job it is, "A"; NULL: it is not one of a pair */
-  enum report_timeline shown; /* of a pair: what alone is drawn */
+  const char *name;           /* of several jobs: which one, "A"; NULL: it is the only one */
+  enum report_timeline shown; /* of several jobs: what alone is drawn */
   int64_t until;              /* what runs later is not drawn */
   struct report_scene *scene;
   struct report_raster raster;
@@ -304,63 +304,70 @@ void report_gantt_scene(const struct report_timelines *timelines, const struct r
   end_canvas(&canvas);
 }
 
-/* ---- Two jobs ---- */
+/* ---- Several jobs ---- */
 
-/* "rank 0", or "A: rank 0, B: rank 3" */
-static void draw_pair_name(struct canvas pair[2], const size_t first[2], int32_t y) {
-  struct canvas *canvas = &pair[0];
-  int32_t ranks[2];
-  for (int side = 0; side < 2; side++) {
-    ranks[side] = pair[side].timelines->job->ranks.items[rank_of(&pair[side], first[side])].rank;
-  }
-  canvas->text.length = 0;
-  if (ranks[0] == ranks[1]) {
-    lumos_text_format(&canvas->text, "rank %d", (int)ranks[0]);
-  } else {
-    lumos_text_format(&canvas->text, "%s: rank %d, %s: rank %d", pair[0].name, (int)ranks[0], pair[1].name,
-                      (int)ranks[1]);
-  }
-  report_scene_text(canvas->scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, y, &canvas->text);
+static int32_t rank_number(const struct canvas *canvas, size_t lane) {
+  return canvas->timelines->job->ranks.items[rank_of(canvas, lane)].rank;
 }
 
-/* Rank by rank, the lanes of A above those of B. Returns where the last one ends. */
-static int32_t place_pair(struct canvas pair[2]) {
-  enum { NAME = 170, BETWEEN = 40, PAIR_GAP = 120 };
-  int32_t y = AXIS;
-  for (size_t next[2] = {0, 0}; next[0] < pair[0].lanes->count && next[1] < pair[1].lanes->count;) {
-    y += next[0] > 0 ? PAIR_GAP : 0;
-    draw_pair_name(pair, next, y + NAME - 60);
-    y += NAME;
-    next[0] = place_rank(&pair[0], next[0], &y);
-    y += BETWEEN;
-    next[1] = place_rank(&pair[1], next[1], &y);
+/* "rank 0", or "A: rank 0, B: rank 3" */
+static void draw_rank_name(struct canvas *jobs, size_t count, const size_t *first, int32_t y) {
+  struct lumos_text *text = &jobs[0].text;
+  bool alike = true;
+  for (size_t i = 1; i < count; i++) {
+    alike &= rank_number(&jobs[i], first[i]) == rank_number(&jobs[0], first[0]);
   }
+  text->length = 0;
+  for (size_t i = 0; i < (alike ? 1 : count); i++) {
+    lumos_text_format(text, "%s%s%srank %d", i == 0 ? "" : ", ", alike ? "" : jobs[i].name, alike ? "" : ": ",
+                      (int)rank_number(&jobs[i], first[i]));
+  }
+  report_scene_text(jobs[0].scene, STYLE_STRONG, PAINT_TEXT, ANCHOR_START, 0, y, text);
+}
+
+/* Rank by rank, the lanes of the first job above those of the second. Returns where the last one ends. */
+static int32_t place_jobs(struct canvas *jobs, size_t count) {
+  enum { NAME = 170, BETWEEN = 40, RANKS_GAP = 120 };
+  size_t *next = lumos_allocate_zeroed(count, sizeof *next);
+  int32_t y = AXIS;
+  while (next[0] < jobs[0].lanes->count) {
+    y += next[0] > 0 ? RANKS_GAP : 0;
+    draw_rank_name(jobs, count, next, y + NAME - 60);
+    y += NAME;
+    for (size_t i = 0; i < count; i++) {
+      y += i > 0 ? BETWEEN : 0;
+      next[i] = place_rank(&jobs[i], next[i], &y);
+    }
+  }
+  free(next);
   return y;
 }
 
-void report_gantt_pair_scene(const struct report_timelines *const timelines[2], enum report_timeline shown,
+void report_gantt_jobs_scene(const struct report_gantt_job *of, size_t count, enum report_timeline shown,
                              const char *name, struct report_scene *scene) {
-  static const char *const names[2] = {"A", "B"};
-  struct canvas pair[2];
+  struct canvas *jobs = lumos_allocate(count * sizeof *jobs);
   report_scene_begin(scene, name, WIDTH);
-  for (int side = 0; side < 2; side++) {
-    begin_canvas(&pair[side], timelines[side], &timelines[side]->open, scene);
-    pair[side].name = names[side];
-    pair[side].shown = shown;
-    pair[side].until = timelines[side]->end;
+  for (size_t i = 0; i < count; i++) {
+    begin_canvas(&jobs[i], of[i].timelines, &of[i].timelines->open, scene);
+    jobs[i].name = of[i].name;
+    jobs[i].shown = shown;
+    jobs[i].until = of[i].timelines->end;
   }
-  int32_t bottom = place_pair(pair);
+  int32_t bottom = place_jobs(jobs, count);
   scene->height = bottom + BOTTOM;
-  draw_labels(&pair[0]);
-  draw_labels(&pair[1]);
-  report_axis_ticks(&pair[0].axis, scene, bottom);
-  draw_work(&pair[0]);
-  draw_work(&pair[1]);
-  lumos_text_put(&scene->title, "Timelines of both jobs on one axis, rank by rank, A above B");
+  for (size_t i = 0; i < count; i++) {
+    draw_labels(&jobs[i]);
+  }
+  report_axis_ticks(&jobs[0].axis, scene, bottom);
+  for (size_t i = 0; i < count; i++) {
+    draw_work(&jobs[i]);
+    end_canvas(&jobs[i]);
+  }
+  lumos_text_format(&scene->title, "Timelines of %s on one axis, rank by rank, %s above %s",
+                    count == 2 ? "both jobs" : "all jobs", of[0].name, of[1].name);
   lumos_text_put(&scene->description, "One lane for every thread and stream, colored where work runs and pale where "
                                       "none does. A lane ends where the step of its job does.");
-  end_canvas(&pair[0]);
-  end_canvas(&pair[1]);
+  free(jobs);
 }
 
 static void put_lane_row(const struct report_timelines *timelines, const struct report_lane *lane,

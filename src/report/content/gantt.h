@@ -10,9 +10,14 @@
 /* Paint the lanes; `name` tells the pictures of a page apart. */
 void report_gantt_scene(const struct report_timelines *timelines, const struct report_lanes *lanes, const char *name,
                         struct report_scene *scene);
-/* Two jobs on one axis: rank by rank the open lanes of one above those of the other. Both have as many ranks there, span
- * as much time from `from` to `until`, count from their first step's start, and are drawn up to their `end`. */
-void report_gantt_pair_scene(const struct report_timelines *const timelines[2], enum report_timeline shown,
+/* Several jobs, at least two, on one axis: rank by rank the open lanes of one above those of the next. All have as many
+ * ranks there, span as much time from `from` to `until`, count from their first step's start, and are drawn up to their
+ * `end`. */
+struct report_gantt_job {
+  const struct report_timelines *timelines;
+  const char *name; /* "A" */
+};
+void report_gantt_jobs_scene(const struct report_gantt_job *of, size_t count, enum report_timeline shown,
                              const char *name, struct report_scene *scene);
 /* How much time one column of the picture stands for. */
 int64_t report_gantt_column(const struct report_timelines *timelines);

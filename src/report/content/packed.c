@@ -19,6 +19,10 @@
  * What many tasks have in common stands in "names": [kind, name, op, module, shapes], all but the kind as numbers in
  * "texts"; -1, and what is missing at the end: there is none.
  *
+ * Of several jobs the lanes of the first come first, then those of the second; each has "job", its name, and "until", where
+ * its picture ends. Times count from where the job's own part of the picture begins, there are neither steps, routes nor
+ * holds, and what there is is of one timeline: "only".
+ *
  * A route is [step, its start, [lane], [duration], [hold]], leg by leg; lane: its place among "lanes", -1: it is not
  * drawn, or outside of the recording; hold: what led to it from the leg before.
  */
@@ -64,7 +68,8 @@ struct packing {
   LUMOS_VECTOR(struct packed_name) names; /* by number */
   uint32_t *numbers;                      /* a hash table of them, of `capacity` places, or LUMOS_NONE */
   size_t capacity;
-  uint32_t *places; /* by lane: its place among those that are drawn; LUMOS_NONE */
+  size_t first_name, first_text, first_task; /* how many there are of the jobs before it */
+  uint32_t *places;                          /* by lane: its place among those that are drawn; LUMOS_NONE */
   int64_t origin;
   struct report_raster early; /* from the first instant to the first step */
   struct report_raster_runs cells;
@@ -75,13 +80,25 @@ struct packing {
   uint8_t hold_count;
 };
 
-/* The task is embedded, so it has a simulated time. */
+static bool is_of_several(const struct packing *packing) { return packing->detail->from.jobs > 0; }
+
+/* Of several jobs one timeline is there, else the simulated one and how the measured one differs. The task is embedded, so
+ * it has such a time. */
+static void time_of(const struct packing *packing, uint32_t task, int64_t *start, int64_t *duration) {
+  enum report_timeline timeline = is_of_several(packing) ? packing->detail->from.shown : SIMULATED;
+  *start = *duration = 0;
+  (void)report_task_time(&packing->lane.clock, timeline, task, start, duration);
+}
+
 static int64_t start_of(struct packing *packing, uint32_t task) {
-  return report_bounded(packing->job->runs.items[task].start) - packing->origin;
+  int64_t start, duration;
+  time_of(packing, task, &start, &duration);
+  return report_bounded(start) - packing->origin;
 }
 
 static int64_t duration_of(struct packing *packing, uint32_t task) {
-  int64_t duration = packing->job->runs.items[task].dur;
+  int64_t start, duration;
+  time_of(packing, task, &start, &duration);
   return duration < 0 ? 0 : report_bounded(duration);
 }
 
@@ -139,14 +156,14 @@ static int64_t name_of(struct packing *packing, uint32_t task) {
   }
   uint32_t *number = place_of(packing, &name);
   if (*number != LUMOS_NONE) {
-    return *number;
+    return (int64_t)(packing->first_name + *number);
   }
   *number = (uint32_t)packing->names.count;
   lumos_vector_push(&packing->names, name);
   if (packing->names.count > packing->capacity / 2) {
     grow_names(packing);
   }
-  return (int64_t)packing->names.count - 1;
+  return (int64_t)(packing->first_name + packing->names.count - 1);
 }
 
 static int64_t reference(const struct packing *packing, uint32_t task) {
@@ -154,7 +171,7 @@ static int64_t reference(const struct packing *packing, uint32_t task) {
     return LUMOS_ABSENT;
   }
   uint32_t ordinal = packing->detail->ordinals[task];
-  return ordinal == LUMOS_NONE ? NOT_EMBEDDED : ordinal;
+  return ordinal == LUMOS_NONE ? NOT_EMBEDDED : (int64_t)(packing->first_task + ordinal);
 }
 
 static int64_t call_of(struct packing *packing, uint32_t task) {
@@ -186,6 +203,9 @@ static int64_t hold_of(struct packing *packing, uint32_t task) {
 static int64_t start_difference(struct packing *packing, uint32_t task) {
   int64_t start = 0;
   int64_t duration = 0;
+  if (is_of_several(packing)) {
+    return 0; /* there is one timeline */
+  }
   return report_task_time(&packing->lane.clock, MEASURED, task, &start, &duration)
              ? start - packing->origin - start_of(packing, task)
              : LUMOS_ABSENT;
@@ -194,6 +214,9 @@ static int64_t start_difference(struct packing *packing, uint32_t task) {
 static int64_t duration_difference(struct packing *packing, uint32_t task) {
   int64_t start = 0;
   int64_t duration = 0;
+  if (is_of_several(packing)) {
+    return 0; /* there is one timeline */
+  }
   return report_task_time(&packing->lane.clock, MEASURED, task, &start, &duration)
              ? duration - duration_of(packing, task)
              : LUMOS_ABSENT;
@@ -390,6 +413,16 @@ static void put_early(struct packing *packing, struct lumos_text *out) {
   lumos_text_char(out, ']');
 }
 
+/* What the picture shows of the lane and the page does not hold. */
+static size_t left_out_of(const struct packing *packing) {
+  const struct packed_lane *lane = &packing->lane;
+  size_t shown = 0;
+  for (uint32_t task = lane->lane->task_first; task < lane->lane->task_first + lane->lane->task_count; task++) {
+    shown += report_detail_spans(packing->detail, &lane->clock, task);
+  }
+  return shown - lane->count;
+}
+
 static void put_lane(struct packing *packing, uint32_t number, struct lumos_text *out) {
   const struct packed_lane *lane = &packing->lane;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
@@ -397,7 +430,11 @@ static void put_lane(struct packing *packing, uint32_t number, struct lumos_text
   lumos_text_format(out, "{\"rank\":%d,\"lane\":", packing->job->ranks.items[lane->lane->rank].rank);
   lumos_text_script_string(out, name.bytes == NULL ? "" : name.bytes, name.length);
   lumos_text_free(&name);
-  lumos_text_format(out, ",\"left_out\":%zu", lane->lane->task_count - lane->count);
+  lumos_text_format(out, ",\"left_out\":%zu", left_out_of(packing));
+  if (is_of_several(packing)) {
+    lumos_text_format(out, ",\"job\":\"%s\",\"until\":%" PRId64, packing->detail->from.name,
+                      packing->detail->from.timelines->end - packing->origin);
+  }
   for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
     if (read_values(packing, &columns[i])) {
       lumos_text_format(out, ",\n\"%s\":[", columns[i].name);
@@ -427,20 +464,23 @@ static void enter_lane(struct packing *packing, uint32_t number) {
   packing->lane = (struct packed_lane){lane, report_clock_of(packing->job, number), tasks, count};
 }
 
+/* Of a list that goes on from job to job. */
+static void begin_item(struct lumos_text *out, const char *between) {
+  if (out->bytes[out->length - 1] != '[') {
+    lumos_text_put(out, between);
+  }
+}
+
 static void put_lanes(struct packing *packing, struct lumos_text *out) {
   const struct report_lanes *lists[] = {&packing->detail->from.timelines->open,
                                         &packing->detail->from.timelines->folded};
-  const char *comma = "";
-  lumos_text_put(out, ",\n\"lanes\":[");
   for (int list = 0; list < 2; list++) {
     for (size_t i = 0; i < lists[list]->count; i++) {
-      lumos_text_put(out, comma);
+      begin_item(out, ",\n");
       enter_lane(packing, lists[list]->items[i].lane);
       put_lane(packing, lists[list]->items[i].lane, out);
-      comma = ",\n";
     }
   }
-  lumos_text_char(out, ']');
 }
 
 /* Few texts stand whole; of very many, each gets its share of the room. */
@@ -450,21 +490,22 @@ static void put_texts(const struct packing *packing, struct lumos_text *out) {
   size_t limit = count == 0 ? 0 : NAMES_ROOM / count;
   limit = limit > REPORT_LONG ? REPORT_LONG : limit < NAME_LEAST ? NAME_LEAST : limit;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
-  lumos_text_put(out, ",\n\"texts\":[");
   for (size_t i = 0; i < count; i++) {
     lumos_string_id text = packing->texts.rows.items[i].name;
     name.length = 0;
     report_put_cut(&name, lumos_string(strings, text), lumos_string_length(strings, text), limit);
-    lumos_text_put(out, i == 0 ? "" : ",");
+    begin_item(out, ",");
     lumos_text_script_string(out, name.bytes == NULL ? "" : name.bytes, name.length);
   }
-  lumos_text_char(out, ']');
   lumos_text_free(&name);
+}
+
+static int64_t number_of_text(struct packing *packing, lumos_string_id text) {
+  return report_tally_of(&packing->texts, text, 0) - packing->texts.rows.items + (int64_t)packing->first_text;
 }
 
 /* The texts are numbered as they are first named. */
 static void put_names(struct packing *packing, struct lumos_text *out) {
-  lumos_text_put(out, ",\n\"names\":[");
   for (size_t i = 0; i < packing->names.count; i++) {
     const struct packed_name *name = &packing->names.items[i];
     const lumos_string_id texts[] = {name->name, name->op, name->module, name->shapes};
@@ -472,15 +513,15 @@ static void put_names(struct packing *packing, struct lumos_text *out) {
     while (count > 1 && texts[count - 1] == LUMOS_NO_STRING) {
       count--;
     }
-    lumos_text_format(out, "%s[%" PRIu32, i == 0 ? "" : ",", name->kind);
+    begin_item(out, ",");
+    lumos_text_format(out, "[%" PRIu32, name->kind);
     for (size_t k = 0; k < count; k++) {
       bool none = k > 0 && texts[k] == LUMOS_NO_STRING;
       lumos_text_char(out, ',');
-      lumos_text_integer(out, none ? -1 : report_tally_of(&packing->texts, texts[k], 0) - packing->texts.rows.items);
+      lumos_text_integer(out, none ? -1 : number_of_text(packing, texts[k]));
     }
     lumos_text_char(out, ']');
   }
-  lumos_text_char(out, ']');
 }
 
 static void put_holds(const struct packing *packing, struct lumos_text *out) {
@@ -549,8 +590,11 @@ static void put_frame(const struct packing *packing, struct lumos_text *out) {
                       packing->early.per_column);
   }
   lumos_text_format(out, ",\"twice\":%s", timelines->twice ? "true" : "false");
+  if (is_of_several(packing)) {
+    lumos_text_format(out, ",\"only\":\"%s\"", report_timeline_name(packing->detail->from.shown));
+  }
   lumos_text_put(out, ",\n\"steps\":[");
-  for (size_t i = 0; i < timelines->steps.count && i < MOST_STEPS; i++) {
+  for (size_t i = 0; !is_of_several(packing) && i < timelines->steps.count && i < MOST_STEPS; i++) {
     const struct report_boundary *step = &timelines->steps.items[i];
     lumos_text_format(out, "%s[%" PRId32 ",%" PRId64 ",%" PRId64 "]", i == 0 ? "" : ",", step->step,
                       step->start - packing->origin, step->end - packing->origin);
@@ -588,27 +632,61 @@ static void find_places(struct packing *packing) {
   }
 }
 
-void report_detail_json(const struct report_detail *detail, struct lumos_text *out) {
-  struct packing packing = {
-      .detail = detail, .job = detail->from.timelines->job, .origin = report_timelines_origin(detail->from.timelines)};
-  packing.lane.tasks = detail->chosen;
-  packing.values = lumos_allocate((size_t)(detail->embedded + 1) * sizeof packing.values[0]);
-  report_tallies_begin(&packing.texts, packing.job->strings);
-  grow_names(&packing);
-  find_places(&packing);
-  report_raster_begin(&packing.early, detail->from.timelines->begin, detail->from.timelines->from, EARLY_COLUMNS);
-  put_frame(&packing, out);
-  put_lanes(&packing, out);
-  put_names(&packing, out);
-  put_texts(&packing, out);
-  put_routes(&packing, out);
-  put_holds(&packing, out);
+static void begin_packing(struct packing *packing, const struct report_detail *detail) {
+  const struct report_timelines *timelines = detail->from.timelines;
+  *packing = (struct packing){.detail = detail, .job = timelines->job};
+  packing->origin = is_of_several(packing) ? timelines->from : report_timelines_origin(timelines);
+  packing->lane.tasks = detail->chosen;
+  packing->values = lumos_allocate((size_t)(detail->embedded + 1) * sizeof packing->values[0]);
+  report_tallies_begin(&packing->texts, packing->job->strings);
+  grow_names(packing);
+  find_places(packing);
+  report_raster_begin(&packing->early, timelines->begin, timelines->from, EARLY_COLUMNS);
+}
+
+static void end_packing(struct packing *packing) {
+  free(packing->numbers);
+  report_raster_free(&packing->early);
+  lumos_vector_free(&packing->cells);
+  report_tallies_free(&packing->texts);
+  lumos_vector_free(&packing->names);
+  free(packing->places);
+  free(packing->values);
+}
+
+static void put_jobs(struct packing *packings, size_t count, struct lumos_text *out) {
+  lumos_text_put(out, ",\n\"lanes\":[");
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0) {
+      packings[i].first_name = packings[i - 1].first_name + packings[i - 1].names.count;
+      packings[i].first_task = packings[i - 1].first_task + (size_t)packings[i - 1].detail->embedded;
+    }
+    put_lanes(&packings[i], out);
+  }
+  lumos_text_put(out, "],\n\"names\":[");
+  for (size_t i = 0; i < count; i++) {
+    packings[i].first_text = i == 0 ? 0 : packings[i - 1].first_text + packings[i - 1].texts.rows.count;
+    put_names(&packings[i], out);
+  }
+  lumos_text_put(out, "],\n\"texts\":[");
+  for (size_t i = 0; i < count; i++) {
+    put_texts(&packings[i], out);
+  }
+  lumos_text_char(out, ']');
+}
+
+void report_details_json(const struct report_detail *details, size_t count, struct lumos_text *out) {
+  struct packing *packings = lumos_allocate(count * sizeof *packings);
+  for (size_t i = 0; i < count; i++) {
+    begin_packing(&packings[i], &details[i]);
+  }
+  put_frame(&packings[0], out);
+  put_jobs(packings, count, out);
+  put_routes(&packings[0], out);
+  put_holds(&packings[0], out);
   lumos_text_put(out, "}\n");
-  free(packing.numbers);
-  report_raster_free(&packing.early);
-  lumos_vector_free(&packing.cells);
-  report_tallies_free(&packing.texts);
-  lumos_vector_free(&packing.names);
-  free(packing.places);
-  free(packing.values);
+  for (size_t i = 0; i < count; i++) {
+    end_packing(&packings[i]);
+  }
+  free(packings);
 }

@@ -374,8 +374,10 @@ struct page_parts {
 static void write_tasks(struct page_parts *parts) {
   const struct report_content *content = parts->content;
   const struct report_dependencies *dependencies = &content->dependencies;
-  const struct report_detail_source from = {&content->timelines, content->options, content->bindings,
-                                            dependencies->known ? &dependencies->chain : NULL};
+  const struct report_detail_source from = {.timelines = &content->timelines,
+                                            .options = content->options,
+                                            .bindings = content->bindings,
+                                            .chain = dependencies->known ? &dependencies->chain : NULL};
   struct report_detail detail;
   report_detail_read(&from, &detail);
   report_put_detail(&detail, &parts->tasks_held);
