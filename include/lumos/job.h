@@ -488,6 +488,8 @@ static inline int64_t lumos_task_weight(const struct lumos_job *job, const struc
 static inline bool lumos_is_communication(uint8_t kind) { return kind == LUMOS_COLLECTIVE || kind == LUMOS_P2P; }
 /* Copies and memsets. */
 static inline bool lumos_is_copy(uint8_t kind) { return kind == LUMOS_COPY || kind == LUMOS_MEMSET; }
+/* Of what streams run, the rest. */
+static inline bool lumos_is_compute(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
 
 /* Put the arrays into the order above and set every range, remapping all references, which must be valid indices.
  * Stable; O(n log n), O(n) when the order holds already. Fails when a rank, a lane's name, a seq on a lane, or a task's

@@ -125,6 +125,9 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST
 /* Of a captured job: how much of what overlaps may not any more, noted by the change. */
 #define LUMOS_ERROR_GRAPHS "graphs"
 void lumos_note_model_errors(struct lumos_job *job);
+/* Steps of the same job were timed in another stretch, and took so much longer, as a share: the error of steps is as large, if it is not
+ * larger yet. */
+void lumos_note_another_recording(struct lumos_job *job, double off);
 
 struct lumos_simulation {
   enum lumos_model model;

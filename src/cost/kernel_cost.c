@@ -124,10 +124,6 @@ static struct owner *owner_of(struct counting *counting, uint32_t span, const st
   return &counting->owners.items[counting->owners_of[span] - 1];
 }
 
-static bool is_compute(const struct lumos_task *task) {
-  return !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
-}
-
 /* Does it multiply? */
 static bool is_strong(const struct counting *counting, const struct lumos_task *task) {
   return lumos_is_product(task->kind) && counting->helpers[task->name] == 0;
@@ -145,7 +141,7 @@ static void assign(struct counting *counting, const struct lumos_lane *lane, boo
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     uint32_t span = task->call != LUMOS_NONE ? job->tasks.items[task->call].span : task->span;
-    if (is_strong(counting, task) != strong || !is_compute(task) || span == LUMOS_NONE ||
+    if (is_strong(counting, task) != strong || !lumos_is_compute(task->kind) || span == LUMOS_NONE ||
         (!strong && is_copied(counting, span))) {
       continue;
     }

@@ -71,6 +71,12 @@ static double steps_error(const struct lumos_timeline *measured) {
   return student(count) * sqrt(2 * variance / (double)count);
 }
 
+void lumos_note_another_recording(struct lumos_job *job, double off) {
+  double usual = 2 * USUAL_SPREAD * USUAL_SPREAD; /* of a difference; as sure as one more */
+  add(job, LUMOS_ERROR_STEPS, "differences between steps", student(2) * sqrt((off * off + usual) / 2),
+      "steps with the profiler and without it");
+}
+
 struct lumos_model_errors lumos_model_errors_of(const struct lumos_timeline *measured,
                                                 const struct lumos_timeline *replayed) {
   return (struct lumos_model_errors){.replay = replayed == NULL ? NAN : replay_error(measured, replayed),

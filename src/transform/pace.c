@@ -12,6 +12,8 @@ struct pace {
   struct lumos_stretches stretches;
   struct lumos_run *runs;
   double factor; /* of what threads take */
+  double device; /* of what kernels take that compute */
+  size_t steps;  /* of all ranks */
 };
 
 /* Mean of the timed steps, of the rank on which they took longest: steps end together. 0: none were timed. */
@@ -27,8 +29,10 @@ static double find_timed(const struct lumos_job *job) {
 
 static struct lumos_times at_pace(void *context, uint32_t task, struct lumos_times own) {
   const struct pace *pace = context;
-  if (lumos_on_stream(pace->job, &pace->job->tasks.items[task])) {
-    return own;
+  const struct lumos_task *of = &pace->job->tasks.items[task];
+  if (lumos_on_stream(pace->job, of)) {
+    double factor = lumos_is_compute(of->kind) ? pace->device : 1;
+    return (struct lumos_times){llround((double)own.dur * factor), own.lag};
   }
   return (struct lumos_times){llround((double)own.dur * pace->factor), llround((double)own.lag * pace->factor)};
 }
@@ -49,6 +53,7 @@ static double run(struct pace *pace, double factor) {
   for (size_t i = first; i < timeline.job.count; i++) {
     sum += (double)(timeline.job.items[i].end - timeline.job.items[i].start) / (double)(timeline.job.count - first);
   }
+  pace->steps = timeline.steps.count;
   lumos_timeline_free(&timeline);
   return sum;
 }
@@ -56,17 +61,46 @@ static double run(struct pace *pace, double factor) {
 /* Of ten recordings of examples/record/train_gpt.py on an H100 and an H200 whose threads held them up (own GPT, llama; 512 to 768
  * features; shapes recorded), steps without the profiler took 0.41 to 0.64 times as long: 0.50 in the middle, with a standard deviation of
  * 0.14. As wide again as threads of one program differ from process to process. */
-static const struct lumos_pace USUAL = {0.5, 0.25};
+static const struct lumos_pace USUAL = {0.5, 0.25, 1};
+static const double NEAR = 0.002, HOLD = 0.03; /* of a step: steps differ by more than the first. Chosen */
+
+static const double LEAST_CLOCK = 0.002, MOST_CLOCK = 0.1;
+
+/* Of steps of so long, do kernels that compute fill most? */
+static bool computes(const struct pace *pace, double step) {
+  static const double MOST = 0.9;
+  double sum = 0;
+  for (size_t t = 0; t < pace->job->tasks.count; t++) {
+    const struct lumos_task *task = &pace->job->tasks.items[t];
+    bool counts = lumos_on_stream(pace->job, task) && lumos_is_compute(task->kind) && task->step != LUMOS_ABSENT_INT;
+    sum += counts ? (double)task->dur : 0;
+  }
+  return sum >= MOST * step * (double)pace->steps;
+}
+
+/* With threads at the usual pace, what kernels take such that a step takes as long as the timed ones. */
+static double device_of(struct pace *pace, double timed) {
+  enum { TIMES = 3 }; /* most of the step goes with it, so that each leaves less than a tenth of what is off */
+  double taken = run(pace, USUAL.factor);
+  double off = fabs(timed / fmax(taken, 1) - 1);
+  if (!computes(pace, taken) || off < LEAST_CLOCK || off > MOST_CLOCK) {
+    return 1;
+  }
+  for (int i = 0; i < TIMES && taken > 0; i++) {
+    pace->device *= timed / taken;
+    taken = run(pace, USUAL.factor);
+  }
+  return pace->device;
+}
 
 static struct lumos_pace search(struct pace *pace, double timed) {
-  static const double NEAR = 0.002, HOLD = 0.03; /* of a step: steps differ by more than the first. Chosen */
-  enum { MOST = 10 };                            /* halvings: a thousandth of the factor */
+  enum { MOST = 10 }; /* halvings: a thousandth of the factor */
   double low = 0, high = 1, own = run(pace, 1), alone = run(pace, 0);
   if (own - alone < HOLD * own) {
-    return USUAL;
+    return (struct lumos_pace){USUAL.factor, USUAL.sigma, device_of(pace, timed)};
   }
   if (own <= timed * (1 + NEAR)) {
-    return (struct lumos_pace){1, 0};
+    return (struct lumos_pace){1, 0, 1};
   }
   double wanted = fmax(timed, alone) * (1 + NEAR); /* what streams take by themselves stays */
   for (int i = 0; i < MOST; i++) {                 /* the slowest threads with which steps are that short */
@@ -75,14 +109,14 @@ static struct lumos_pace search(struct pace *pace, double timed) {
     low = fits ? middle : low;
     high = fits ? high : middle;
   }
-  return (struct lumos_pace){low, 0};
+  return (struct lumos_pace){low, 0, 1};
 }
 
 struct lumos_pace lumos_pace_find(const struct lumos_job *job) {
-  struct pace pace = {.job = job};
+  struct pace pace = {.job = job, .device = 1};
   double timed = find_timed(job);
   if (!(timed > 0)) {
-    return (struct lumos_pace){1, 0};
+    return (struct lumos_pace){1, 0, 1};
   }
   lumos_engine_prepare(&pace.engine, job, LUMOS_MODEL_LUMOS);
   lumos_find_stretches(job, &pace.stretches);

@@ -132,8 +132,6 @@ void lumos_program_tell(const struct lumos_recovery *recovery);
 /* before.c: what was launched before the recording, by the end of a step that it is like. */
 void lumos_program_before(struct lumos_job *job, uint32_t rank);
 
-static inline bool lumos_is_compute(uint8_t kind) { return !lumos_is_communication(kind) && !lumos_is_copy(kind); }
-
 static inline const struct lumos_task *lumos_element_task(const struct lumos_program *program,
                                                           const struct lumos_element *element) {
   return &program->job->tasks.items[element->task];
