@@ -31,13 +31,13 @@ class Sheet {
     this.firstSeen.observe(region);
   }
 
-  /* In a window that is narrower than the graph the first box is in sight, once the graph is. */
+  /* In a window that is narrower than the graph the first box is in sight, once the graph is; times stand left of it. */
   begin() {
     const [box] = this.boxes;
     if (this.region.clientWidth > 0 && box) {
       this.firstSeen.disconnect();
-      const left = box.getBoundingClientRect().left - this.region.getBoundingClientRect().left;
-      this.region.scrollLeft += Math.min(left - 12, this.region.scrollWidth - this.region.clientWidth);
+      const at = box.getBoundingClientRect(), frame = this.region.getBoundingClientRect();
+      this.region.scrollLeft += Math.max(0, Math.min(at.left - frame.left - 12, at.right + 12 - frame.right));
     }
   }
 

@@ -63,12 +63,16 @@ static int32_t count_ranks(const struct lumos_job *recorded) {
 static struct lumos_recorded_sizes sizes_of(const struct lumos_job *recorded) {
   const struct lumos_model_description *model =
       recorded->models.count > 0 ? &recorded->models.items[0] : &lumos_model_description_empty;
-  return (struct lumos_recorded_sizes){
+  struct lumos_recorded_sizes sizes = {
       .ranks = count_ranks(recorded),
       .layers = model->layers,
       .micro_batches = model->micro_batches,
       .sizes = model->sizes,
   };
+  if (sizes.ranks == 1) { /* of which nothing has to be recorded to be known */
+    sizes.sizes.tp = sizes.sizes.pp = sizes.sizes.dp = 1;
+  }
+  return sizes;
 }
 
 /* A job that was built before keeps what that was built of. */

@@ -235,7 +235,8 @@ static void tell(const struct sharding *sharding) {
       &text,
       "the recorded job has one tensor-parallel rank, so what several sum is assumed. They do so as in Megatron-LM: "
       "an all-reduce of %.1f MB behind each half of a layer, forward and backward, and in the embedding and the head. "
-      "Each takes %.1f us by what is known of like transfers, and the CPU time of PyTorch's calls on an H100 server, "
+      "Each takes %.1f \xC2\xB5s by what is known of like transfers, and the CPU time of PyTorch's calls on an H100 "
+      "server, "
       "scaled to this CPU (x %.2f)",
       (double)sharding->activations / 1e6, (double)sharding->taken / 1000, (double)sharding->costs.pace / 1e6);
   lumos_text_char(&text, '\0');

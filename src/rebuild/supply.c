@@ -182,7 +182,8 @@ static void tell(const struct supply *supply) {
   lumos_text_format(
       &text,
       "the recorded job has one pipeline stage, so its sends and receives are assumed. They are batched as in "
-      "Megatron-LM, with %.1f MB per micro-batch. Each takes %.1f us within a node by NCCL's own model, and the CPU "
+      "Megatron-LM, with %.1f MB per micro-batch. Each takes %.1f \xC2\xB5s within a node by NCCL's own model, and the "
+      "CPU "
       "time of PyTorch's calls on an H100 server, scaled to this CPU (x %.2f)",
       (double)supply->bytes / 1e6, (double)one.dur / 1000, (double)supply->costs.pace / 1e6);
   lumos_text_char(&text, '\0');

@@ -159,8 +159,8 @@ static const struct lumos_metric_definition definitions[] = {
      "bottlenecks count. A kind means the tasks on the GPU's streams."},
     {"straggler_free_path", "critical path without late ranks", "ns", NULL,
      "What would limit the steps if late ranks were as fast as similar ones. It is the critical path of that "
-     "simulation, over all steps. Its parts are cpu (threads), gpu (kernels and copies), communication, and other "
-     "delays."},
+     "simulation, over all steps. Its parts are, by rank, cpu (threads), gpu (kernels and copies), communication, and "
+     "other delays."},
     {"opportunity_half", "at half", "ns", "step_time",
      "The step time if a kind of work took half of its time, simulated again."},
     {"opportunity_change", "with the change", "ns", "step_time",

@@ -1,5 +1,5 @@
 /* The run of the cured job, its chain from the last step's end back to the first one's start, and the chain's parts
- * added up by what they go to. */
+ * added up by rank and by what they go to. */
 #include "sim/cured.h"
 
 #include "sim/metrics.h"
@@ -31,22 +31,31 @@ static enum place place_of(const struct lumos_job *job, const struct lumos_path_
   }
 }
 
+static void write_part(struct lumos_job *job, uint32_t rank, enum place place, int64_t time) {
+  static const char *const names[PLACES] = {"cpu", "gpu", "communication", "other"};
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = job->ranks.items[rank].rank;
+  scope.kind = lumos_intern_text(job->strings, names[place]);
+  lumos_metric_add(job, "straggler_free_path", &scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){time, 0});
+}
+
 static void write_path(struct lumos_job *job, const struct lumos_job *cured, const struct lumos_held *bindings,
                        const struct lumos_steps_list *steps) {
-  static const char *const names[PLACES] = {"cpu", "gpu", "communication", "other"};
   struct lumos_path_parts parts = {0};
-  int64_t times[PLACES] = {0};
+  int64_t *times = lumos_allocate_zeroed(job->ranks.count * PLACES + 1, sizeof *times);
   lumos_path_walk(cured, bindings, steps->items[0].start, steps->items[steps->count - 1].end, &parts);
   for (size_t i = 0; i < parts.count; i++) {
-    times[place_of(cured, &parts.items[i])] += parts.items[i].to - parts.items[i].from;
+    const struct lumos_path_part *part = &parts.items[i];
+    times[lumos_rank_of(cured, &cured->tasks.items[part->task]) * PLACES + place_of(cured, part)] +=
+        part->to - part->from;
   }
-  for (int place = 0; place < PLACES; place++) {
-    struct lumos_scope scope = lumos_everywhere;
-    scope.kind = lumos_intern_text(job->strings, names[place]);
-    lumos_metric_add(job, "straggler_free_path", &scope, LUMOS_METRIC_SIMULATED,
-                     (struct lumos_decimal){times[place], 0});
+  for (uint32_t i = 0; i < job->ranks.count * PLACES; i++) {
+    if (times[i] > 0) {
+      write_part(job, i / PLACES, (enum place)(i % PLACES), times[i]);
+    }
   }
   lumos_vector_free(&parts);
+  free(times);
 }
 
 void lumos_write_cured_path(struct lumos_job *job, const struct lumos_engine *engine, const struct lumos_variant *cured,

@@ -12,6 +12,7 @@ const faults = [];
 
 async function open(browser, options) {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
+  context.setDefaultTimeout(900000); /* ms: a busy machine is no fault */
   const page = await context.newPage();
   page.on('console', (message) => faults.push('console ' + message.type() + ': ' + message.text()));
   page.on('pageerror', (error) => faults.push(error.stack));

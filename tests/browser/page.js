@@ -12,6 +12,7 @@ const axe = require('axe-core').source;
 
 const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
+const PATIENCE = 900000; /* ms; a page that takes longer is a fault, one that takes half a minute is a busy machine */
 const address = (name) => pathToFileURL(path.resolve(name + '.html')).href;
 const markup = (name) => fs.readFileSync(name + '.html', 'utf8');
 const records = (file) => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
@@ -27,6 +28,7 @@ const faults = [];
 /* A page that may do nothing but be itself: what it asks for and what it complains of are faults. */
 async function open(name, options, hash = '') {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const own = address(name);
   page.on('console', (message) => faults.push(name + ': console ' + message.type() + ': ' + message.text()));
@@ -673,6 +675,22 @@ rare['a telephone shows boxes of the graph and the first step'] = async () => {
   await page.context().close();
 };
 
+/* Where the first box is in sight as it is, the graph begins at its left end, where the times are. */
+checks['the graph begins at its left end'] = async () => {
+  const page = await open('example', {viewport: {width: 700, height: 800}});
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
+  await page.waitForFunction(() => document.querySelector('.graph').clientWidth > 0);
+  await settled(page);
+  const [left, over, width] = await page.evaluate(() => {
+    const graph = document.querySelector('.graph');
+    const box = graph.querySelector('g.box rect').getBoundingClientRect();
+    return [graph.scrollLeft, graph.scrollWidth - graph.clientWidth, graph.getBoundingClientRect().right - box.right];
+  });
+  assert.ok(over > 100 && width > 0, `${over} ${width}`);
+  assert.equal(left, 0);
+  await page.context().close();
+};
+
 /* Bars of the canvas have their names written on them where these fit. */
 checks['names stand in bars'] = async () => {
   const page = await open('hand');
@@ -1131,7 +1149,7 @@ async function checkLength(name) {
     assert.equal(await page.locator(target).count(), 1, name + ': ' + target);
   }
   await page.locator('nav a').last().click();
-  assert.ok((await page.locator('nav').boundingBox()).y < 2);
+  await page.waitForFunction(() => document.querySelector('nav').getBoundingClientRect().y < 2);
   await page.context().close();
 }
 

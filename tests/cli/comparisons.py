@@ -19,7 +19,7 @@ OF_EVERY_JOB = re.compile('|'.join([
     r'^(?:Capture|Record|Use|Try|Launch|Make|Convert|Move|Attend|Multiply|Accumulate|Keep|Overlap|Halving|Write|Fuse|Give|Avoid|Replace|Look|Remove|Balance|Clear|Load|Compile) ', r'^The delay in the headline',
     r'^Fusing .*: a step of ', r'^What the imbalance costs', r'No kind of work alone', r'^no change saves more', r'^The stronger the color', r'worst step$', r'^of the late rank',
     r'a step of at least', r'would take at least', r'^less than 0\.5', r'^Headline', r'^recorded steps longer', r'^What .* takes? longer',
-    r'^no longer', r'^These steps contain some of what the profiler costs', r'may be longer than every', r'^The error', r'^Kinds with less than', r'^so that no', r'latest ranks', r'^no kind of work',
+    r'^no longer', r'^a stage keeps at least one layer', r'^These steps contain some of what the profiler costs', r'may be longer than every', r'^The error', r'^Kinds with less than', r'^so that no', r'latest ranks', r'^no kind of work',
 ]))
 
 
@@ -147,8 +147,12 @@ class Checker:
         for metric in self.metric('straggler_free_path'):
             kind = metric['scope']['kind']
             paths[kind] = paths.get(kind, 0) + metric['value']
-        kind = {'CPUs': 'cpu', 'GPU work': 'gpu', 'communication': 'communication', 'delays between tasks': 'other'}[match[1]]
+        limit = re.match('(?:rank (\d+)\u2019s )?(.*)', match[1])
+        kind = {'CPUs': 'cpu', 'CPU': 'cpu', 'GPU work': 'gpu', 'communication': 'communication', 'delays between tasks': 'other'}[limit[2]]
         self.expect(paths[kind] >= max(paths.values()), text, '%s limits it' % max(paths, key=paths.get))
+        for metric in self.metric('straggler_free_path'):
+            one = limit[1] is not None and metric['scope']['rank'] == int(limit[1]) and metric['scope']['kind'] == kind
+            self.expect(not one or metric['value'] > sum(paths.values()) / 2, text, 'that rank has less than half of the path')
         cure = [row for row in self.table('improvements') if row['change'].startswith('slow ranks')]
         self.expect(cure[0]['gain'] < first['ranks'][0]['time'], text, 'it is not less')
 

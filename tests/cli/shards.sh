@@ -45,9 +45,14 @@ for case in '' '--recompute full' '--pp 2' '--dp 2'; do
   [ -s expected ] && same expected found "--tp 2 of one rank ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
 done
 
+# One GPU needs no recorded groups to be one rank of every dimension, by which the page tells its tokens a second.
+recorded recorded
+jq -c 'del(.distributedInfo)' emulated/rank*.json >alone.json
+lumos-parse alone.json 2>message | lumos-transform --tp 2 -o two 2>>message || fail "--tp 2 of one GPU: $(head -c 300 message)"
+[ "$(only model two | jq -c '.recorded | [.ranks, .tp, .pp, .dp]')" = '[1,1,1,1]' ] || fail "one GPU was recorded as $(only model two | jq -c .recorded)"
+
 # Both at once, of a job that does neither.
 recorded true --tp 2 --recompute full
-recorded recorded
 built two --tp 2 --recompute full
 collectives true >expected
 collectives two >found

@@ -288,7 +288,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
     (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in theory)?$' % (SHARE, SHARE), pipeline),
     (r'^No pass runs for (?P<recorded>%s) of the recorded step \d+, and for (?P<predicted>%s) of the predicted step \d+' % (SHARE, SHARE), both_pipelines),
-    (r'Rebuilt in its recorded configuration, the (?:changed )?job (?:takes its (?:measured|simulated) step within|misses its (?:measured|simulated) step by) (?P<said>%s)' % SHARE, rebuilt),
+    (r'(?:Rebuilt in its recorded configuration, the (?:changed )?job misses its (?:measured|simulated) step by|rebuilt in the recorded one, a step is) (?P<said>%s)' % SHARE, rebuilt),
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
     (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),
@@ -351,9 +351,14 @@ def finding(text):
         else:
             known(text, said, time, without)
         rest = rest.replace('(%s of the unprofiled step' % said, '', 1)
-    for said in re.findall(r'\((%s) of the critical path\)' % SHARE, rest):
-        times = [metric['value'] for metric in document['metrics'] if metric['name'] == 'straggler_free_path']
-        compare(text, said, max(times) / sum(times))
+    for said in re.findall(r'\((%s) of the critical path\)' % SHARE, rest): # of one rank where it is named
+        path = [metric for metric in document['metrics'] if metric['name'] == 'straggler_free_path']
+        rank = re.search('because rank (\d+)\u2019s', text)
+        times = {}
+        for metric in path:
+            if rank is None or metric['scope']['rank'] == int(rank[1]):
+                times[metric['scope']['kind']] = times.get(metric['scope']['kind'], 0) + metric['value']
+        compare(text, said, max(times.values()) / sum(metric['value'] for metric in path))
         rest = rest.replace('(%s' % said, '', 1)
     for what, said in re.findall('(GEMM|attention)[^;]*, at (%s) of peak' % SHARE, rest):
         kinds = {row['name']: row['kind'] for row in table('kernels')}

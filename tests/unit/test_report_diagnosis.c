@@ -414,7 +414,12 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
     const char *action;
   } cases[] = {
       {2, 6, 0, {4, 4}, "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4)"},
-      {2, 3, MS(25), {4, 1}, "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1)"},
+      {2,
+       3,
+       MS(25),
+       {4, 1},
+       "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1; "
+       "a stage keeps at least one layer)"},
       {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -719,6 +724,26 @@ static void the_best_gain_is_the_larger_one(void **state) {
                          "; with that it would take 70.0\xC2\xA0ms (\xE2\x88\x92"
                          "30.0\xC2\xA0%). Removing rank 1\xE2\x80\x99s delay alone would save 10.0\xC2\xA0%; less than "
                          "the delay, because something else then limits the step."));
+  /* Then CPUs are 70 of 100 on the critical path, rank 2's alone 45; and with a little more all of them. */
+  static const struct {
+    int32_t rank;
+    const char *place;
+    int64_t time;
+  } path[] = {{2, "cpu", 45}, {0, "cpu", 25}, {1, "gpu", 30}};
+  for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
+    add_metric(job, "straggler_free_path", path[i].rank, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, path[i].time, 0);
+    job->metrics.items[job->metrics.count - 1].scope.kind = lumos_intern_text(job->strings, path[i].place);
+  }
+  out.length = 0;
+  diagnosis_put_remedy(&story, &out);
+  lumos_text_char(&out, '\0');
+  assert_non_null(strstr(out.bytes, "because CPUs then limit the step (70.0\xC2\xA0% of the critical path)."));
+  job->metrics.items[job->metrics.count - 3].value.units = 155;
+  out.length = 0;
+  diagnosis_put_remedy(&story, &out);
+  lumos_text_char(&out, '\0');
+  assert_non_null(
+      strstr(out.bytes, "because rank 2\xE2\x80\x99s CPU then limits the step (73.8\xC2\xA0% of the critical path)."));
   changes[0].half = MS(81);
   out.length = 0;
   diagnosis_put_remedy(&story, &out);

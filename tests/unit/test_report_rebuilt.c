@@ -89,7 +89,9 @@ static void both_configurations_stand_beside_each_other(void **state) {
   report_put_batch_reading(&facts, &text);
   lumos_text_char(&text, '\0');
   assert_string_equal(
-      text.bytes, "The global batch goes from 2 to 20 micro-batches, so the two steps do different amounts of work.");
+      text.bytes, "The global batch goes from 2 to 20 micro-batches, so the two steps do different amounts of work. "
+                  "Each of 4\xC2\xA0GPUs processes 750,000 tokens/s; in the recorded configuration 300,000, on "
+                  "each of 2\xC2\xA0GPUs.");
   lumos_text_free(&text);
   report_table_free(&table);
   lumos_passes_free(&recorded);

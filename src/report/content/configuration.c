@@ -106,6 +106,27 @@ void report_configuration_table(const struct report_facts *facts, const struct l
   add_row(model, &after, table);
 }
 
+/* Of other numbers of GPUs the times of steps do not say which is better. */
+static void put_rates(const struct lumos_model_description *model, const struct configuration *before,
+                      const struct configuration *after, struct lumos_text *out) {
+  int64_t was = tokens_per_second(model, before), is = tokens_per_second(model, after);
+  if (was == LUMOS_ABSENT || is == LUMOS_ABSENT || before->gpus == after->gpus) {
+    return;
+  }
+  lumos_text_put(out, out->length > 0 ? " " : "");
+  lumos_text_put(out, "Each of ");
+  report_put_counted(out, after->gpus, "GPU");
+  lumos_text_put(out, " processes ");
+  report_put_count(out, is);
+  lumos_text_put(out, " tokens/s; in the recorded configuration ");
+  report_put_count(out, was);
+  lumos_text_put(out, before->gpus == 1 ? ", on one GPU." : ", on each of ");
+  if (before->gpus != 1) {
+    report_put_counted(out, before->gpus, "GPU");
+    lumos_text_char(out, '.');
+  }
+}
+
 void report_put_batch_reading(const struct report_facts *facts, struct lumos_text *out) {
   const struct lumos_model_description *model = rebuilt_model(facts->job);
   if (model == NULL) {
@@ -114,12 +135,12 @@ void report_put_batch_reading(const struct report_facts *facts, struct lumos_tex
   struct configuration before = recorded_configuration(facts, model), after = predicted_configuration(facts, model);
   int64_t was = product(before.micro_batches, wide(before.sizes->dp));
   int64_t is = product(after.micro_batches, wide(after.sizes->dp));
-  if (was == LUMOS_ABSENT || is == LUMOS_ABSENT || was == is) {
-    return;
+  if (was != LUMOS_ABSENT && is != LUMOS_ABSENT && was != is) {
+    lumos_text_put(out, "The global batch goes from ");
+    report_put_count(out, was);
+    lumos_text_put(out, " to ");
+    report_put_count(out, is);
+    lumos_text_put(out, " micro-batches, so the two steps do different amounts of work.");
   }
-  lumos_text_put(out, "The global batch goes from ");
-  report_put_count(out, was);
-  lumos_text_put(out, " to ");
-  report_put_count(out, is);
-  lumos_text_put(out, " micro-batches, so the two steps do different amounts of work.");
+  put_rates(model, &before, &after, out);
 }

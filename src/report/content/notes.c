@@ -160,9 +160,23 @@ static void fill_history(const struct lumos_job *job, const struct lumos_history
   set_string(job, item, "args", entry->args);
   put_inputs(job, entry, details, &text);
   report_set_take(item, "inputs", &text);
-  if (strcmp(lumos_string(job->strings, entry->tool), "lumos-transform") == 0) {
-    set_string(job, report_section_item(scope, "changes"), "args", entry->args);
+}
+
+/* What was asked for, in one line, in the order in which it was done. */
+static void fill_changes(const struct lumos_job *job, struct report_scope *scope) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < job->history.count && i < MOST_HISTORY; i++) {
+    const struct lumos_history *entry = &job->history.items[i];
+    if (strcmp(lumos_string(job->strings, entry->tool), "lumos-transform") == 0) {
+      lumos_text_put(&text, text.length > 0 ? " " : "");
+      lumos_text_add(&text, lumos_string(job->strings, entry->args), lumos_string_length(job->strings, entry->args));
+    }
   }
+  report_section(scope, "changes");
+  if (text.length > 0) {
+    report_set_take(report_section_item(scope, "changes"), "args", &text);
+  }
+  lumos_text_free(&text);
 }
 
 /* The worst come first; what is beyond these is counted only. */
@@ -220,7 +234,7 @@ static void fill_notes(const struct lumos_job *job, const struct merged_notes *m
 
 void report_fill_notes(const struct lumos_job *job, bool details, size_t warnings, struct report_scope *scope) {
   report_section(scope, "history");
-  report_section(scope, "changes");
+  fill_changes(job, scope);
   struct merged_notes merged = merge_notes(job);
   struct lumos_text finding = LUMOS_TEXT_BUFFER;
   put_finding(&merged, &finding);

@@ -152,7 +152,7 @@ static const struct subject subjects[] = {
     {"host", "CPU time", "CPU time", (enum report_paint)LUMOS_OP},
     {"launch", "launch latency", "launch latency", (enum report_paint)LUMOS_LAUNCH},
     {"communication", "all communication", NULL, PAINT_COMMUNICATION},
-    {"stragglers", "uneven ranks", "what ranks take longer than similar ones at the median", PAINT_WAIT},
+    {"stragglers", "uneven ranks", "what every rank takes longer than the median of similar ranks", PAINT_WAIT},
     {"gemm", "GEMM kernels", NULL, (enum report_paint)LUMOS_GEMM},
     {"attention", "attention kernels", NULL, (enum report_paint)LUMOS_ATTENTION},
     {"elementwise", "elementwise kernels", NULL, (enum report_paint)LUMOS_ELEMENTWISE},

@@ -18,6 +18,7 @@ struct detail {
   const struct lumos_limit_size *limit; /* NULL: the grade does not depend on it */
   bool counts_found;                    /* and the limit, what was not found */
   bool exceeds;                         /* it may be more than the whole */
+  bool unmeasured;                      /* that it is not known lowers the grade to fair, whatever its limit */
   size_t order;
 };
 LUMOS_VECTOR_TYPE(detail_list, struct detail);
@@ -40,6 +41,7 @@ static struct detail *add(struct details *details, enum group group, const char 
                           limit != LUMOS_LIMIT_NONE && size->size != LUMOS_ABSENT ? size : NULL,
                           limit == LUMOS_LIMIT_UNLAUNCHED,
                           limit == LUMOS_LIMIT_RECORDING,
+                          false,
                           details->list.count};
   lumos_vector_push(&details->list, detail);
   return &details->list.items[details->list.count - 1];
@@ -53,9 +55,11 @@ static void add_replay_error(struct details *details) {
   int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
   struct detail *detail = add(details, OF_MODEL, "replay error", "replay_error", LUMOS_LIMIT_REPLAY);
   report_put_fine_share(&detail->figure, mean);
-  if (mean == LUMOS_ABSENT) {
-    lumos_text_put(&detail->evidence,
-                   facts->edited ? "known for the unchanged job only" : "there is no measured step to compare with");
+  if (facts->edited) {
+    detail->unmeasured = true;
+    lumos_text_put(&detail->evidence, "the changed job was never measured; fair at best");
+  } else if (mean == LUMOS_ABSENT) {
+    lumos_text_put(&detail->evidence, "there is no measured step to compare with");
   } else {
     lumos_text_put(&detail->evidence, "of the measured step");
     if (facts->steps.count > 1) {
@@ -202,14 +206,22 @@ static void put_thresholds(struct detail *detail) {
 }
 
 /* The grade depends on it in this job. */
-static bool counts(const struct detail *detail) { return detail->limit != NULL && detail->limit->fair < INT64_MAX; }
+static bool counts(const struct detail *detail) {
+  return detail->unmeasured || (detail->limit != NULL && detail->limit->fair < INT64_MAX);
+}
+
+static enum lumos_confidence grade_of(const struct detail *detail) {
+  return detail->unmeasured ? LUMOS_FAIR : detail->limit != NULL ? diagnosis_grade_of(detail->limit) : LUMOS_GOOD;
+}
 
 /* By grade, then by how far over its limit it is; the others as they come. */
 static int worst_first(const void *left, const void *right) {
   const struct detail *a = left, *b = right;
-  enum lumos_confidence grade = a->limit != NULL ? diagnosis_grade_of(a->limit) : LUMOS_GOOD;
-  enum lumos_confidence other = b->limit != NULL ? diagnosis_grade_of(b->limit) : LUMOS_GOOD;
-  if (grade != other || grade == LUMOS_GOOD) {
+  enum lumos_confidence grade = grade_of(a), other = grade_of(b);
+  if (a->unmeasured != b->unmeasured && grade == other) {
+    return a->unmeasured ? 1 : -1;
+  }
+  if (grade != other || grade == LUMOS_GOOD || a->unmeasured) {
     return grade != other ? LUMOS_ORDER(grade, other) : LUMOS_ORDER(a->order, b->order);
   }
   __int128 far = (__int128)a->limit->size * b->limit->fair, other_far = (__int128)b->limit->size * a->limit->fair;
@@ -240,7 +252,7 @@ void diagnosis_fill_details(const struct report_facts *facts, const struct lumos
                    detail->limit != NULL && !counts(detail) ? "; not graded, as no CPU is blamed" : "");
     report_set_text(item, "label", detail->label);
     report_set_text(item, "term", detail->term);
-    report_set_text(item, "grade", counts(detail) ? lumos_confidence_name(diagnosis_grade_of(detail->limit)) : "");
+    report_set_text(item, "grade", counts(detail) ? lumos_confidence_name(grade_of(detail)) : "");
     report_set_take(item, "figure", &detail->figure);
     report_set_take(item, "evidence", &detail->evidence);
   }

@@ -25,7 +25,7 @@ static void put_errors(const struct diagnosis_story *story, struct lumos_text *o
 void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out) {
   static const char *const before[LUMOS_LIMITS] = {
       [LUMOS_LIMIT_NOTHING_MEASURED] = "There is no measured step to compare the model with",
-      [LUMOS_LIMIT_CHANGED] = "The replay error is known for the unchanged job only",
+      [LUMOS_LIMIT_CHANGED] = "The changed job was never measured, so that its error is unknown",
       [LUMOS_LIMIT_REBUILD] = "Rebuilt in its recorded configuration, the job misses its measured step by ",
       [LUMOS_LIMIT_REPLAY] = "The simulation misses the measured step by ",
       [LUMOS_LIMIT_CROSS_STEP] = "The simulation predicts one step from another with an error of ",
@@ -51,13 +51,9 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
   }
   bool of_changed = report_has_note(story->job, "transform.rebuild_of_changed");
   if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
-    lumos_text_put(out, of_changed
-                            ? "Rebuilt in its recorded configuration, the changed job takes its simulated step within "
-                            : "Rebuilt in its recorded configuration, the job takes its measured step within ");
+    lumos_text_put(out, "The new configuration was never measured; rebuilt in the recorded one, a step is ");
     report_put_fine_share(out, story->diagnosis->limit_share);
-    lumos_text_put(out, report_range_known(story->facts->step_range)
-                            ? ". The range covers the error in another configuration."
-                            : ". The error in another configuration is unknown.");
+    lumos_text_put(out, of_changed ? " off the simulated step of the changed job." : " off the measured step.");
     return;
   }
   if (limit == LUMOS_LIMIT_UNSPLIT && diagnosis_has_all_ranks(story->job)) {

@@ -67,7 +67,7 @@ static bool put_split(const struct lumos_finding *finding, struct lumos_text *ou
     for (int32_t s = 0; s < finding->stages; s++) {
       lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
     }
-    lumos_text_char(out, ')');
+    lumos_text_put(out, finding->split[finding->stage] == 1 ? "; a stage keeps at least one layer)" : ")");
   } else if (divide) {
     lumos_text_put(out, "Moving whole layers does not help: divide the output head over more ranks");
   }
@@ -172,36 +172,74 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   }
 }
 
-/* "CPUs then limit the step (87.2 % of the critical path)": the largest of its places, where they were
- * looked for. */
-static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) {
-  static const struct {
-    const char *kind, *words;
-  } places[] = {{"cpu", "CPUs then limit"},
-                {"gpu", "GPU work then limits"},
-                {"communication", "communication then limits"},
-                {"other", "delays between tasks then limit"}};
-  int64_t all = 0, most = 0;
-  const char *where = NULL;
-  for (size_t i = 0; i < job->metrics.count; i++) {
-    const struct lumos_metric *metric = &job->metrics.items[i];
-    bool found = metric->scope.kind != LUMOS_NO_STRING &&
-                 strcmp(lumos_string(job->strings, metric->name), "straggler_free_path") == 0;
-    int64_t time = found ? report_decimal_as(metric->value, 0) : 0;
-    time = time > 0 ? time : 0;
-    for (size_t k = 0; found && time > most && k < sizeof places / sizeof places[0]; k++) {
-      bool here = strcmp(lumos_string(job->strings, metric->scope.kind), places[k].kind) == 0;
-      where = here ? places[k].words : where;
-      most = here ? time : most;
-    }
-    all = report_sum(all, time);
+/* Where the critical path lies without late ranks; the words are of all ranks, and of one that has most of it. */
+static const struct {
+  const char *kind, *all, *one;
+} places[] = {{"cpu", "CPUs then limit", "CPU then limits"},
+              {"gpu", "GPU work then limits", "GPU work then limits"},
+              {"communication", "communication then limits", NULL},
+              {"other", "delays between tasks then limit", NULL}};
+enum { PLACES = sizeof places / sizeof places[0] };
+
+struct next_limit {
+  size_t place;      /* PLACES: it was not looked for */
+  int64_t time, all; /* there, and anywhere */
+  int32_t rank;      /* that has most of the path there; LUMOS_ABSENT_INT */
+};
+
+/* The place on a metric's path; PLACES: it is no such metric. */
+static size_t place_on_path(const struct lumos_job *job, const struct lumos_metric *metric) {
+  if (metric->scope.kind == LUMOS_NO_STRING ||
+      strcmp(lumos_string(job->strings, metric->name), "straggler_free_path") != 0) {
+    return PLACES;
   }
-  if (where == NULL) {
+  size_t k = 0;
+  while (k < PLACES && strcmp(lumos_string(job->strings, metric->scope.kind), places[k].kind) != 0) {
+    k++;
+  }
+  return k;
+}
+
+static struct next_limit find_next_limit(const struct lumos_job *job) {
+  struct next_limit next = {PLACES, 0, 0, LUMOS_ABSENT_INT};
+  int64_t times[PLACES] = {0}, longest = 0;
+  for (int again = 0; again < 2; again++) { /* the place, then its rank */
+    for (size_t i = 0; i < job->metrics.count; i++) {
+      const struct lumos_metric *metric = &job->metrics.items[i];
+      size_t place = place_on_path(job, metric);
+      int64_t time = place < PLACES ? report_decimal_as(metric->value, 0) : 0;
+      if (time > 0 && again == 0) {
+        times[place] = report_sum(times[place], time);
+        next.all = report_sum(next.all, time);
+      } else if (time > longest && place == next.place && metric->scope.rank != LUMOS_ABSENT_INT) {
+        longest = time;
+        next.rank = metric->scope.rank;
+      }
+    }
+    for (size_t k = 0; again == 0 && k < PLACES; k++) {
+      next.place = times[k] > next.time ? k : next.place;
+      next.time = times[k] > next.time ? times[k] : next.time;
+    }
+  }
+  bool alone = longest > next.all / 2 && next.place < PLACES && places[next.place].one != NULL;
+  next.rank = alone ? next.rank : LUMOS_ABSENT_INT;
+  next.time = alone ? longest : next.time;
+  return next;
+}
+
+/* "rank 0's CPU then limits the step (87.2 % of the critical path)": the largest of the places, where they were looked for. */
+static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) {
+  struct next_limit next = find_next_limit(job);
+  if (next.place == PLACES) {
     lumos_text_put(out, "something else then limits the step");
     return;
   }
-  lumos_text_format(out, "%s the step (", where);
-  report_put_share(out, report_share(most, all));
+  if (next.rank != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, "rank %d\xE2\x80\x99s ", next.rank);
+  }
+  lumos_text_format(out, "%s the step (",
+                    next.rank != LUMOS_ABSENT_INT ? places[next.place].one : places[next.place].all);
+  report_put_share(out, report_share(next.time, next.all));
   lumos_text_put(out, " of the critical path)");
 }
 
