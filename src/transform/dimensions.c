@@ -10,8 +10,8 @@
 /* ---- Terms ---- */
 
 /* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads; D
- * one head's features; X batch x heads; 1 one; in templates alone n: any number, which stays. */
-static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1";
+ * one head's features; X batch x heads; 1 one; E experts; K those that a token takes; in templates alone n: any number, which stays. */
+static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EK";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
 
@@ -87,6 +87,16 @@ static void add_shifted(struct lumos_dimensions *dimensions, const struct lumos_
   dimensions->tokens = was[LUMOS_SEQUENCE] != now[LUMOS_SEQUENCE] || batch.was != batch.now;
 }
 
+/* Each token has as many rows as it takes experts. */
+static void add_experts(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
+  const struct lumos_term one = {.was = 1, .now = 1};
+  if (sizes->experts > 0) {
+    add_term(dimensions, 'E', (struct lumos_term){.was = sizes->experts, .now = sizes->experts}, one);
+    add_term(dimensions, 'K', (struct lumos_term){.was = sizes->chosen, .now = sizes->chosen}, one);
+    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), sizes->chosen, one);
+  }
+}
+
 static void find_embedding(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
   if (sizes->was[LUMOS_VOCABULARY] != LUMOS_ABSENT && sizes->was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
     dimensions->embedding = sizes->was[LUMOS_VOCABULARY] * sizes->was[LUMOS_HIDDEN] / sizes->shards_were;
@@ -122,7 +132,20 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
       (struct lumos_term){.was = 2, .now = 2}); /* that rotate by pairs */
   add_shifted(dimensions, sizes);
   find_embedding(dimensions, sizes);
+  add_experts(dimensions, sizes);
   add(dimensions, '1', sizes, SIZES(-1), 1, one);
+}
+
+struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions *dimensions) {
+  struct lumos_dimensions result = *dimensions;
+  int number = number_of('F');
+  result.counts[number] = 0;
+  for (int i = 0; i < dimensions->counts[number]; i++) {
+    if (!dimensions->terms[number][i].words) {
+      result.terms[number][result.counts[number]++] = dimensions->terms[number][i];
+    }
+  }
+  return result;
 }
 
 /* ---- Templates ---- */
@@ -131,19 +154,22 @@ enum { SMALL = 16 }; /* elements: counts, flags, scalars; and copies of a weight
 
 /* By the number of dimensions, the likeliest first; of whole numbers, which are tokens and places, others. */
 /* clang-format off */
-static const char *const forms[][28] = {
+static const char *const forms[][34] = {
     {NULL},
-    {"F", "T", "S", "H", "X", "B", "D", "1", NULL},
+    {"F", "T", "S", "H", "X", "B", "D", "1", "E", NULL},
     {"FF", "TF", "FT", "BS", "SB", "SD", "TH", "HT", "T1", "1T", "F1", "1F", "SS", "BF", "BH", "SH", "HS", "B1", "S1",
-     "H1", "11", "nF", NULL},
+     "H1", "11", "TE", "TK", "EF", "FE", "ET", "nF", NULL},
     {"SBF", "BSF", "SB1", "BS1", "XSD", "XDS", "XSS", "BHS", "BSH", "THD", "TH1", "HSD", "1TF", "1TH", "S1D", "1SD", "BSS",
-     "1SS", "S1F", "T1F", "111", "nFF", NULL},
+     "1SS", "S1F", "T1F", "111", "EFF", "TKF", "TK1", "TKE", "ETK", "EKT", "nFF", NULL},
     {"BHSD", "SBHD", "BSHD", "S11D", "11SD", "1S1D", "BHSS", "B1SS", "11SS", "BHS1", "SBH1", "BSH1", "B11S", "SB1D",
      "BS1D", NULL},
 };
 /* clang-format on */
-static const char *const whole[][8] = {
-    {NULL}, {"T", "S", "B", "F", "1", NULL}, {"BS", "SB", "T1", "1T", "SS", NULL}, {NULL}, {NULL}};
+static const char *const whole[][12] = {{NULL},
+                                        {"T", "S", "B", "F", "1", "E", NULL},
+                                        {"BS", "SB", "T1", "1T", "SS", "TK", "TE", "ET", NULL},
+                                        {"TKE", "ETK", "EKT", NULL},
+                                        {NULL}};
 
 static const struct lumos_term *find_from(const struct lumos_dimensions *dimensions, char letter, int first,
                                           int64_t size, int skipped) {
@@ -274,7 +300,8 @@ static void read_product(const struct lumos_dimensions *dimensions, const struct
   bool rows = is(dimensions, 'T', a->of[0]), inner = is(dimensions, 'T', a->of[1]);
   bool gradient = inner && (!rows || side == LUMOS_OF_WEIGHT); /* of a weight */
   struct program_dimensions now;
-  if (take(dimensions, gradient ? "FTF" : "TFF", 0, &sides, &now)) {
+  if (take(dimensions, gradient ? "FTF" : "TFF", 0, &sides, &now) ||
+      (rows && inner && take(dimensions, gradient ? "TFF" : "FTF", 0, &sides, &now))) {
     inputs->sides[0] = rule->first;
     inputs->sides[1] = rule->second;
     inputs->product[0] = (struct program_dimensions){2, {now.of[0], now.of[1]}};

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-enum { LUMOS_TERM_LETTERS = 8, LUMOS_MOST_TERMS = 16 };
+enum { LUMOS_TERM_LETTERS = 10, LUMOS_MOST_TERMS = 16 };
 
 struct lumos_term { /* a size, or a product of sizes, that a dimension may be */
   int64_t was, now;
@@ -33,6 +33,9 @@ struct lumos_dimensions {
 };
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);
+
+/* Of work within a layer, where the vocabulary is no size. */
+struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions *dimensions);
 
 /* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known form, and stays as
  * it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which of them are tokens. O(length). */

@@ -18,6 +18,7 @@
 #include "transform/dimensions.h"
 #include "transform/edit.h"
 #include "transform/estimates.h"
+#include "transform/experts.h"
 #include "transform/network.h"
 
 #include <lumos/hardware.h>
@@ -30,6 +31,7 @@
 struct shape {
   double flops;
   int64_t rows, inner, columns, batches;
+  bool grouped; /* only the ratio of two flops says anything */
 };
 
 /* What a task's change is known by. */
@@ -63,11 +65,20 @@ static int32_t count_words(const struct lumos_job *job, const struct lumos_rank 
   return untied ? embeds + heads : embeds || heads;
 }
 
+static int32_t experts_width(int64_t width, int64_t experts) {
+  return width * experts > INT32_MAX ? INT32_MAX : (int32_t)(width * experts);
+}
+
 /* How many times as many parameters a rank has that has the layers of a pipeline stage. */
 static double growth(const struct reshaping *reshaping, int32_t layers, int32_t words) {
   const struct lumos_sizes *sizes = &reshaping->sizes;
   struct lumos_model_description was = lumos_sizes_model(reshaping->job, sizes, false);
   struct lumos_model_description now = lumos_sizes_model(reshaping->job, sizes, true);
+  if (sizes->experts > 0) {
+    was.ffn_matrices = now.ffn_matrices = (int32_t)sizes->ffn_matrices;
+    was.ffn = experts_width(sizes->was[LUMOS_FFN], sizes->experts);
+    now.ffn = experts_width(sizes->now[LUMOS_FFN], sizes->experts);
+  }
   double before = (double)program_parameters(&was, layers, words, false);
   double after = (double)program_parameters(&now, layers, words, false);
   return before > 0 ? after / before * (double)sizes->shards_were / (double)sizes->shards : 1;
@@ -95,6 +106,13 @@ static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
 
 enum { SIDES = 3 };
 
+/* What its dimensions may be: of a layer's work first of all no vocabulary, which may be as many as its rows. */
+struct place {
+  const struct lumos_dimensions *anywhere, *of_layer; /* of_layer NULL: the work is of no layer */
+  enum lumos_side side;
+  uint32_t number; /* of all that dimensions depend on but the op */
+};
+
 /* Distinct shapes are changed once. */
 struct cache {
   struct lumos_numbering named, typed, ranked; /* ranked: class of ranks and side, too */
@@ -102,24 +120,44 @@ struct cache {
   LUMOS_VECTOR(uint8_t) strange;
 };
 
-static void change_span(struct reshaping *reshaping, const struct lumos_dimensions *dimensions, uint32_t class,
-                        enum lumos_side side, struct cache *cache, uint32_t number) {
+static bool change_text(const struct reshaping *reshaping, const struct lumos_dimensions *dimensions,
+                        const struct lumos_span *span, enum lumos_side side, struct lumos_text *text) {
+  const struct lumos_strings *strings = reshaping->job->strings;
+  text->length = 0;
+  return dimensions != NULL &&
+         lumos_dimensions_change(dimensions, lumos_string(strings, span->name), lumos_string(strings, span->shapes),
+                                 lumos_string(strings, span->dtypes), side, text);
+}
+
+static void change_span(struct reshaping *reshaping, const struct place *place, struct cache *cache, uint32_t number) {
   struct lumos_job *job = reshaping->job;
   struct lumos_span *span = &job->spans.items[number];
   uint32_t named = lumos_number_of(&cache->named, lumos_key_pair(span->name, span->shapes));
   uint32_t typed = lumos_number_of(&cache->typed, lumos_key_pair(named, span->dtypes));
-  uint32_t entry = lumos_number_of(&cache->ranked, lumos_key_pair(typed, class * SIDES + side));
+  uint32_t entry = lumos_number_of(&cache->ranked, lumos_key_pair(typed, place->number));
   if (entry == cache->changed.count) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
-    bool known = lumos_dimensions_change(dimensions, lumos_string(job->strings, span->name),
-                                         lumos_string(job->strings, span->shapes),
-                                         lumos_string(job->strings, span->dtypes), side, &text);
+    bool known = change_text(reshaping, place->of_layer, span, place->side, &text) ||
+                 change_text(reshaping, place->anywhere, span, place->side, &text);
     lumos_vector_push(&cache->changed, lumos_intern_text(job->strings, text.bytes));
     lumos_vector_push(&cache->strange, !known);
     lumos_text_free(&text);
   }
   span->shapes = cache->changed.items[entry];
   reshaping->strange[number] = cache->strange.items[entry];
+}
+
+/* By span: do kernels of a layer come from it? */
+static uint8_t *find_layered(const struct lumos_job *job) {
+  uint8_t *layered = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    uint32_t span =
+        lumos_on_stream(job, &job->tasks.items[t]) ? lumos_shaped_op(job, &job->tasks.items[t]) : LUMOS_NONE;
+    if (span != LUMOS_NONE && job->tasks.items[t].part == LUMOS_PART_LAYER) {
+      layered[span] = 1;
+    }
+  }
+  return layered;
 }
 
 /* Of ranks with as many parameters before and after; returns how many spans have shapes. */
@@ -129,24 +167,31 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct lumos_dimensions dimensions;
   struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
   struct cache cache = {0};
-  uint8_t *sides = lumos_sides_find(job);
+  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job);
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
   if (reshaping->sizes.was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
     dimensions.least = LEAST * reshaping->sizes.was[LUMOS_HIDDEN];
   }
   dimensions.of_layers = reshaping->of_layers;
+  struct lumos_dimensions of_layer = lumos_dimensions_of_layer(&dimensions);
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING) {
-      dimensions.parameters = reshaping->parameters[span->rank];
+      dimensions.parameters = of_layer.parameters = reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
-      change_span(reshaping, &dimensions, lumos_number_of(&classes, key), (enum lumos_side)sides[s], &cache, s);
+      uint32_t class = 2 * lumos_number_of(&classes, key) + layered[s];
+      const struct place place = {.anywhere = &dimensions,
+                                  .of_layer = layered[s] != 0 ? &of_layer : NULL,
+                                  .side = (enum lumos_side)sides[s],
+                                  .number = class * SIDES + sides[s]};
+      change_span(reshaping, &place, &cache, s);
       count++;
     }
   }
   free(sides);
+  free(layered);
   lumos_numbering_free(&classes);
   lumos_numbering_free(&cache.named);
   lumos_numbering_free(&cache.typed);
@@ -246,16 +291,32 @@ static void find_factors(struct reshaping *reshaping) {
 
 /* ---- Products and attention ---- */
 
+/* How many rows count is not known, as groups may be filled up, but not that their share changes with sizes. */
+static void find_grouped(const struct lumos_job *job, uint32_t t, struct shape *shape) {
+  const struct lumos_task *task = &job->tasks.items[t];
+  uint32_t number = task->kind == LUMOS_GEMM && !(shape->flops > 0) ? lumos_shaped_op(job, task) : LUMOS_NONE;
+  if (number != LUMOS_NONE) {
+    const struct lumos_span *span = &job->spans.items[number];
+    shape->flops =
+        lumos_grouped_products(lumos_string(job->strings, span->name), lumos_string(job->strings, span->shapes));
+    shape->grouped = shape->flops > 0;
+  }
+}
+
 static void find_products(const struct reshaping *reshaping, struct shape *shapes) {
   struct lumos_kernel_costs costs;
   lumos_kernel_costs_find(reshaping->job, &costs);
   for (size_t i = 0; i < costs.list.count; i++) {
     const struct lumos_kernel_cost *cost = &costs.list.items[i];
     if (!cost->helper && cost->flops != LUMOS_ABSENT) {
-      shapes[cost->task] = (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches};
+      shapes[cost->task] =
+          (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches, false};
     }
   }
   lumos_vector_free(&costs.list);
+  for (uint32_t t = 0; t < reshaping->job->tasks.count; t++) {
+    find_grouped(reshaping->job, t, &shapes[t]);
+  }
 }
 
 /* ---- Times ---- */
@@ -316,7 +377,8 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     durations[t] = (struct lumos_duration){.source = LUMOS_NO_DURATION};
     const struct shape *was = &reshaping->were[t], *now = &are[t];
     bool strange = reshaping->basis[t] == STRANGE_SHAPES;
-    double bytes = reshaping->factors[t], flops = strange ? bytes : over(now->flops, was->flops);
+    double moved = reshaping->factors[t], flops = strange ? moved : over(now->flops, was->flops);
+    double bytes = was->grouped && !strange ? flops : moved;
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
     if (changes && computes(job, task)) {
       bool assumed = strange || (reshaping->basis[t] == NOTHING && task->kind != LUMOS_OPTIMIZER);

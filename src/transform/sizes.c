@@ -2,6 +2,7 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
+#include "transform/experts.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,23 @@ static int32_t *member_of(struct lumos_model_description *model, int size) {
   return (int32_t *)(void *)((char *)model + members[size].offset);
 }
 
+/* Feed-forward blocks of which each token takes some: one product of several weights, of which the model record says nothing. */
+static void read_experts(const struct lumos_job *job, struct lumos_sizes *sizes) {
+  const int64_t *was = sizes->was;
+  if (was[LUMOS_FFN] != LUMOS_ABSENT || was[LUMOS_HIDDEN] == LUMOS_ABSENT) {
+    return;
+  }
+  bool known = was[LUMOS_SEQUENCE] != LUMOS_ABSENT && was[LUMOS_MICRO_BATCH] != LUMOS_ABSENT;
+  struct lumos_experts experts =
+      lumos_experts_find(job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] : 0);
+  if (experts.chosen > 0 && experts.ffn <= LARGEST && experts.count <= LARGEST && experts.chosen <= experts.count) {
+    sizes->experts = experts.count;
+    sizes->chosen = experts.chosen;
+    sizes->ffn_matrices = experts.gate ? 3 : 2;
+    sizes->was[LUMOS_FFN] = sizes->now[LUMOS_FFN] = experts.ffn * sizes->shards_were;
+  }
+}
+
 static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
   struct lumos_model_description model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty;
   for (int i = 0; i < LUMOS_SIZES; i++) {
@@ -45,6 +63,8 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
   sizes->shards = sizes->shards_were;
   sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
   sizes->splits_sequence = true; /* nothing says otherwise yet */
+  sizes->experts = sizes->chosen = 0;
+  read_experts(job, sizes);
 }
 
 /* "hidden=4096" at *at, which moves behind it and a comma. */
@@ -210,7 +230,8 @@ struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, co
 
 void lumos_sizes_keep(struct lumos_job *job, const struct lumos_sizes *sizes) {
   for (int i = 0; i < LUMOS_SIZES && job->models.count > 0; i++) {
-    if (sizes->now[i] != sizes->was[i]) {
+    bool of_experts = i == LUMOS_FFN && sizes->experts > 0; /* what the model record has no word for */
+    if (sizes->now[i] != sizes->was[i] && !of_experts) {
       struct lumos_text text = LUMOS_TEXT_BUFFER;
       lumos_text_format(&text, "changed from %lld", (long long)sizes->was[i]);
       lumos_text_char(&text, '\0');

@@ -21,7 +21,8 @@ struct lumos_sizes {
   int64_t was[LUMOS_SIZES], now[LUMOS_SIZES]; /* of the whole model; LUMOS_ABSENT: unknown */
   int64_t shards_were, shards;                /* ranks of a tensor-parallel group, at least 1 */
   int64_t ffn_matrices;                       /* 2, or 3 with a gate */
-  bool splits_sequence;                       /* those ranks may have a part of a sequence each */
+  int64_t experts, chosen; /* of a layer, and by each of its tokens; 0: there are none; ffn is one's */
+  bool splits_sequence;    /* those ranks may have a part of a sequence each */
 };
 
 /* What `argument`, such as "hidden=4096,heads=32", makes of the job's model. What is not named follows: ffn, and heads

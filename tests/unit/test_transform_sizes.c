@@ -1,5 +1,6 @@
 /* Other sizes of a model: which follow, and what becomes of the shapes of ops. */
 #include "transform/dimensions.h"
+#include "transform/experts.h"
 #include "transform/sizes.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -251,6 +252,60 @@ static void tokens_come_before_weights(void **state) {
   lumos_job_free(job);
 }
 
+static void add_product(struct lumos_job *job, const char *op, const char *shapes) {
+  struct lumos_span span = lumos_span_empty;
+  span.name = lumos_intern_text(job->strings, op);
+  span.shapes = lumos_intern_text(job->strings, shapes);
+  lumos_vector_push(&job->spans, span);
+}
+
+/* Of 2,048 tokens each takes 2 of 16 experts, which are 3,584 wide and have their gate beside the product up; the vocabulary is as many as
+ * the rows of all experts. To half as many tokens and half the width. */
+static void experts_are_read_off_their_products(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_model_description *model = &job->models.items[0];
+  model->ffn = model->ffn_matrices = LUMOS_ABSENT_INT;
+  model->vocabulary = 4096;
+  model->sizes.tp = 1;
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_false(lumos_sizes_read(job, "ffn=1792", &sizes, &error)); /* nothing shows them yet */
+  add_product(job, "aten::mm", "[[4096, 7168], [7168, 1024]]");
+  add_product(job, "aten::_grouped_mm", "[[1024, 4096], [4096, 3584], [16], [], []]"); /* of a weight */
+  assert_false(lumos_sizes_read(job, "ffn=1792", &sizes, &error));
+  add_product(job, "aten::_grouped_mm", "[[4096, 1024], [16, 1024, 7168], [16], [], []]");
+  add_product(job, "aten::_grouped_mm", "[[4096, 7168], [16, 7168, 1024], [16], [], []]"); /* back from the one up */
+  add_product(job, "aten::_grouped_mm", "[[4096, 3584], [16, 3584, 1024], [16], [], []]"); /* down */
+  assert_true(lumos_sizes_read(job, "ffn=1792,seq=1024", &sizes, &error));
+  assert_int_equal(sizes.was[LUMOS_FFN], 3584);
+  assert_int_equal(sizes.experts, 16);
+  assert_int_equal(sizes.chosen, 2);
+  assert_int_equal(sizes.ffn_matrices, 3);
+
+  struct lumos_dimensions anywhere, of_layer;
+  lumos_dimensions_open(&anywhere, &sizes);
+  of_layer = lumos_dimensions_of_layer(&anywhere);
+  const char *grouped = "aten::_grouped_mm";
+  expect(&of_layer, grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]", "[]",
+         "[[2048, 1024], [16, 1024, 3584], [16], [], []]", true);
+  expect(&of_layer, grouped, "[[1024, 4096], [4096, 3584], [16], [], []]", "[]",
+         "[[1024, 2048], [2048, 1792], [16], [], []]", true);
+  expect(&of_layer, "aten::mul", "[[2048, 2, 1024], [2048, 2, 1]]", "[]", "[[1024, 2, 1024], [1024, 2, 1]]", true);
+  expect(&of_layer, "aten::softmax", "[[2048, 16], []]", "[]", "[[1024, 16], []]", true);
+  /* A copy of as many rows as the vocabulary is that of a weight, but not within a layer. */
+  expect(&of_layer, "aten::copy_", "[[4096, 1024], [4096, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]", true);
+  expect(&anywhere, "aten::copy_", "[[4096, 1024], [4096, 1024], []]", "[]", "[[4096, 1024], [4096, 1024], []]", true);
+  /* The head's gradient of its input: rows are tokens, and what it sums over is no number of rows. */
+  expect_side(&anywhere, LUMOS_OF_WEIGHT, "aten::mm", "[[2048, 4096], [4096, 1024]]", "[]",
+              "[[1024, 4096], [4096, 1024]]", true);
+
+  assert_true(lumos_grouped_products(grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]") == 4096. * 1024 * 7168);
+  assert_true(lumos_grouped_products("aten::mm", "[[4096, 7168], [7168, 1024]]") == 0);
+  assert_true(lumos_grouped_products(grouped, "[[4096], [16, 1024, 7168], [16], [], []]") == 0);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_follow),
@@ -260,6 +315,7 @@ int main(void) {
       cmocka_unit_test(whole_sequences_have_no_parts),
       cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),
+      cmocka_unit_test(experts_are_read_off_their_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

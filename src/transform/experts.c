@@ -1,0 +1,55 @@
+#include "transform/experts.h"
+
+#include "base/numbering.h"
+#include "cost/operation.h"
+#include "program/shapes.h"
+
+#include <string.h>
+
+enum { ROWS, WEIGHTS, GROUPED_INPUTS };
+
+/* The two sides of a grouped product; false: it is another op. */
+static bool read_grouped(const char *op, const char *shapes, struct program_dimensions sides[GROUPED_INPUTS]) {
+  const struct lumos_operation_rule *rule = lumos_operation_rule(op);
+  struct program_dimensions all[SHAPE_INPUTS];
+  if (rule == NULL || rule->form != LUMOS_PRODUCT || rule->mask < 0) {
+    return false;
+  }
+  program_shape_read(shapes, all);
+  sides[ROWS] = all[rule->first];
+  sides[WEIGHTS] = all[rule->second];
+  return sides[ROWS].count == 2 && (sides[WEIGHTS].count == 2 || sides[WEIGHTS].count == 3);
+}
+
+/* The product down has hidden columns, as the gradient of the one up has; of the two it is the narrower, or both are alike. */
+struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens) {
+  struct lumos_experts found = {0};
+  int64_t widest = 0;
+  struct lumos_numbering seen = {0};
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    struct program_dimensions sides[GROUPED_INPUTS];
+    uint32_t before = (uint32_t)seen.keys.count;
+    if (span->shapes == LUMOS_NO_STRING || lumos_number_of(&seen, lumos_key_pair(span->name, span->shapes)) < before ||
+        !read_grouped(lumos_string(job->strings, span->name), lumos_string(job->strings, span->shapes), sides) ||
+        sides[WEIGHTS].count != 3 || sides[WEIGHTS].of[2] != hidden) {
+      continue;
+    }
+    int64_t width = sides[WEIGHTS].of[1], rows = sides[ROWS].of[0];
+    found.count = sides[WEIGHTS].of[0];
+    found.chosen = tokens > 0 && rows % tokens == 0 ? rows / tokens : found.chosen;
+    found.ffn = found.ffn == 0 || width < found.ffn ? width : found.ffn;
+    widest = width > widest ? width : widest;
+  }
+  found.gate = found.ffn > 0 && widest == 2 * found.ffn;
+  lumos_numbering_free(&seen);
+  return found;
+}
+
+double lumos_grouped_products(const char *op, const char *shapes) {
+  struct program_dimensions sides[GROUPED_INPUTS];
+  if (!read_grouped(op, shapes, sides)) {
+    return 0;
+  }
+  return (double)sides[ROWS].of[0] * (double)sides[ROWS].of[1] * (double)sides[WEIGHTS].of[sides[WEIGHTS].count - 1];
+}

@@ -1,0 +1,23 @@
+/* Experts of a model, from the shapes of their products: several weights in one tensor, whose rows another input groups, as PyTorch's
+ * aten::_grouped_mm has them.
+ */
+#ifndef LUMOS_TRANSFORM_EXPERTS_H
+#define LUMOS_TRANSFORM_EXPERTS_H
+
+#include <lumos/job.h>
+
+struct lumos_experts {
+  int64_t count;  /* on a rank; 0: there are none */
+  int64_t chosen; /* by each token; 0: not known */
+  int64_t ffn;    /* width within one, on a rank */
+  bool gate;      /* its products up are one, twice as wide */
+};
+
+/* Of a model with so many features, and so many tokens in a micro-batch (0: not known). O(spans). */
+struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens);
+
+/* How many products of two numbers the op of these shapes takes where another input says how its rows are grouped, wherever the groups
+ * end; 0: it is no such op. */
+double lumos_grouped_products(const char *op, const char *shapes);
+
+#endif
