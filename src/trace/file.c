@@ -345,7 +345,7 @@ static void say_fault(const struct trace *trace, struct trace_file *file) {
     file->cure = copy;
   } else if (trace->text == TRACE_TEXT_EMPTY) {
     what = "is empty";
-    file->cure = "what was to write it has failed: see its message and run it again";
+    file->cure = "whatever should have written it failed: read its message and run it again";
   } else if (trace->text == TRACE_TEXT_OTHER) {
     what = "is not JSON";
   } else if (skipped != NULL) {

@@ -156,6 +156,12 @@ class Checker:
         cure = [row for row in self.table('improvements') if row['change'].startswith('slow ranks')]
         self.expect(cure[0]['gain'] < first['ranks'][0]['time'], text, 'it is not less')
 
+    def cpu_limits(self, text, match):
+        rows = [row for row in self.table('opportunities') if abs(row['time'] - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001]
+        self.expect(any(row['half_gain'] < row['time'] * 0.45 for row in rows), text, 'no such work gains so little')
+        streams = [row for row in self.table('lanes') if '(stream ' in row['lane']]
+        self.expect(self.document['world'] in (None, 1) and len(streams) <= 1, text, 'it may wait for more than its CPU')
+
     def helps_most(self, text, match):
         """The tile says how much; that is no less than any change gains."""
         self.expect(self.best is None or self.best >= max(self.gains() + [0]) - 0.0006, text, 'a change gains %s, the best %s' % (max(self.gains() + [0]), self.best))
@@ -245,6 +251,7 @@ class Checker:
         (r'stage (\d+) \(.*\) has ([\d.]+) times the work of other stages', work_of_stage),
         (r'it spends ' + TIME + ' more there than similar ranks', more_there),
         (r'^less than the delay, because (.*?) then limits? ', less_than_delay),
+        (r'^less than half of its (' + TIME + '), because the CPU then limits the step', cpu_limits),
         (r' would help most$', helps_most),
         (r' alone would save (up to )?' + SHARE, outdone),
         (r'^similar steps differ by more', differ_by_more),

@@ -41,6 +41,12 @@ lumos-parse pipeline/rank*.json* 2>/dev/null | lumos-transform --scale kind=gemm
 hold 'changed before its rebuild'
 jq -e '.diagnosis.confidence.reason | contains("off the simulated step of the changed job")' $document >/dev/null ||
   fail "the rebuild error of a changed job is against: $(jq -c .diagnosis.confidence $document)"
+# One GPU on one stream: what its CPU then limits is said where shorter kernels gain little.
+emulated-cluster --quiet --plain --layers 2 --hidden 1024 --seq 512 --micro-batches 1 --steps 3 alone &&
+  jq -c 'del(.traceEvents[] | select(.args.stream == 49))' alone/rank* >alone.json # its copies
+recompute 'one GPU' alone.json
+grep -q 'Halving the time in optimizer kernels: .*; less than half of its .*, because the CPU then limits the step' "$page" || fail 'the page of one GPU does not say that its CPU limits what shorter kernels gain'
+page=page.html document=document.json
 lumos-render changed -o $page && lumos-render changed -o $document
 [ "$shares" -gt 200 ] || fail "only $shares shares"
 # Broken, it is seen: a rank's idle time that is twice as long.

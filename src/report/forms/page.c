@@ -24,6 +24,7 @@
 #include "report/forms/summary.h"
 #include "report/text/numbers.h"
 #include "report/text/template.h"
+#include <string.h>
 
 struct page {
   const struct report_content *content;
@@ -203,7 +204,8 @@ static void set_length(struct report_scope *scope, const char *name, int64_t par
 /* A row's gain: of the step that the reader would otherwise have. */
 struct gains {
   const struct diagnosis_story *story;
-  int64_t most; /* of the longest bar */
+  const struct report_table *works; /* of the list, row by row */
+  int64_t most;                     /* of the longest bar */
 };
 
 static int64_t gain_of(const struct gains *gains, int64_t time) { return diagnosis_row_gain(gains->story, time); }
@@ -220,7 +222,8 @@ static void set_gain_range(const struct gains *gains, struct report_range of, st
 
 /* "Capturing each pass in a CUDA graph: a step of 33.0 ms; 90 % range 26.5 ms to 39.7 ms", and a bar of what that gains;
  * none of what may be no more than recording took. */
-static void fill_gain(const struct gains *gains, const struct diagnosis_gain *gain, struct report_scope *scope) {
+static void fill_gain(const struct gains *gains, const struct diagnosis_gain *gain, const struct lumos_text *why,
+                      struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   const struct diagnosis_story *story = gains->story;
   int64_t share = gain->at_most ? gain->share : gain_of(gains, gain->time), base = diagnosis_gain_base(story);
@@ -229,6 +232,9 @@ static void fill_gain(const struct gains *gains, const struct diagnosis_gain *ga
     lumos_text_put(&text, "; not less than the ");
     report_put_time_beside(&text, base, gain->time);
     lumos_text_put(&text, " that a step takes without the profiler");
+  }
+  if (why != NULL) {
+    lumos_text_add(&text, why->bytes, why->length);
   }
   report_set_take(scope, "evidence", &text);
   if (gain->at_most) {
@@ -246,6 +252,34 @@ static struct diagnosis_gain gain_of_row(const struct report_opportunity *item, 
   return (struct diagnosis_gain){.time = item->half, .range = item->range, .is_change = is_change, .opportunity = item};
 }
 
+/* Does one GPU run one stream, for nobody else? Then nothing but its CPU can hold it up. */
+static bool waits_for_its_cpu_alone(const struct lumos_job *job) {
+  size_t streams = 0;
+  bool communicates = job->collectives.count > 0;
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    streams += job->lanes.items[l].kind == LUMOS_STREAM && job->lanes.items[l].task_count > 0;
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    communicates |= lumos_is_communication(job->tasks.items[t].kind);
+  }
+  return job->ranks.count == 1 && streams == 1 && !communicates;
+}
+
+/* "; less than half of its 19.1 ms, because the CPU then limits the step": of the work of a row. */
+static void put_cpu_limit(const struct gains *gains, const struct report_opportunity *item, struct lumos_text *out) {
+  enum { TIME_COLUMN = 1, MOST = 90 }; /* per cent of half of its time: a gain of more needs no explanation */
+  const struct report_opportunities *all = gains->story->opportunities;
+  int64_t time = report_table_value(gains->works, (size_t)(item - all->list.items), TIME_COLUMN);
+  const char *kind = lumos_string(gains->story->job->strings, item->kind);
+  bool of_gpu = strcmp(kind, "host") != 0 && strcmp(kind, "launch") != 0;
+  if (of_gpu && time != LUMOS_ABSENT && report_opportunity_gain(all, item->half) < time / 2 / 100 * MOST &&
+      !diagnosis_is_slowed(gains->story) && waits_for_its_cpu_alone(gains->story->job)) {
+    lumos_text_put(out, "; less than half of its ");
+    report_put_time(out, time);
+    lumos_text_put(out, ", because the CPU then limits the step");
+  }
+}
+
 static void fill_action(const struct gains *gains, const struct report_opportunity *item, struct report_scope *scope) {
   const struct report_opportunities *opportunities = gains->story->opportunities;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -253,7 +287,9 @@ static void fill_action(const struct gains *gains, const struct report_opportuni
   report_put_opportunity_action(opportunities, item, &text);
   report_set_take(scope, "action", &text);
   report_set_text(scope, "paint", report_paint_row(report_paint_of_opportunity(opportunities, item))->css);
-  fill_gain(gains, &gain, scope);
+  put_cpu_limit(gains, item, &text);
+  fill_gain(gains, &gain, &text, scope);
+  lumos_text_free(&text);
 }
 
 /* The diagnosis's own cure. */
@@ -262,7 +298,7 @@ static void fill_cure(const struct gains *gains, const struct diagnosis_gain *ga
   diagnosis_put_action(gains->story, &text);
   report_set_take(scope, "action", &text);
   report_set_text(scope, "paint", report_paint_row(PAINT_WAIT)->css);
-  fill_gain(gains, gain, scope);
+  fill_gain(gains, gain, NULL, scope);
 }
 
 /* What each change gains. The cure comes first, unless something else is what to do first. */
@@ -285,7 +321,7 @@ static void fill_changes(const struct gains *gains, const struct diagnosis_gain 
     report_put_improvement_action(opportunities, change, &text);
     report_set_take(scope, "action", &text);
     report_set_text(scope, "paint", report_paint_row(report_paint_of_improvement(opportunities, change))->css);
-    fill_gain(gains, &gain, scope);
+    fill_gain(gains, &gain, NULL, scope);
   }
   if (!told) {
     fill_cure(gains, cure, report_section_item(section, "actions"));
@@ -349,7 +385,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   report_set_take(section, "opportunities_reading", &text);
   struct diagnosis_gain cure = diagnosis_cure(&story);
   const struct report_opportunity *best = report_best_opportunity(opportunities);
-  struct gains gains = {&story, cure.share > 0 ? cure.share : 0};
+  struct gains gains = {&story, &page->content->tables[TABLE_OPPORTUNITIES], cure.share > 0 ? cure.share : 0};
   add_longest(&gains, cure.at_most ? LUMOS_ABSENT : cure.time, cure.range);
   add_longest_of(&gains, &opportunities->list, MOST_ACTIONS);
   add_longest_of(&gains, &opportunities->changes, opportunities->changes.count);
