@@ -17,19 +17,27 @@ struct event {
   bool forward;
   bool weight; /* a product of the backward pass: for the gradient of a weight */
   bool paired; /* its node, of a linear layer, has two products */
+  bool whole;  /* its node is the backward pass of a compiled function that attends: of several layers, it may be */
 };
 LUMOS_VECTOR_TYPE(events, struct event);
+
+struct node {
+  uint32_t products;
+  bool attends;
+};
 
 struct search {
   struct rebuild_ends *ends;
   const struct lumos_job *job, *from;
   const uint32_t *likes;
-  uint32_t *kernels; /* by task on a thread: what it launches that says something; LUMOS_NONE */
-  uint8_t *whats;    /* ... enum what */
-  uint8_t *again;    /* by task of the recording: the backward pass computes it again */
+  uint32_t *kernels;  /* by task on a thread: what it launches that says something; LUMOS_NONE */
+  uint8_t *whats;     /* ... enum what */
+  uint8_t *again;     /* by task of the recording: the backward pass computes it again */
+  struct node *nodes; /* by span of the recording: of its backward pass */
   struct events events;
   int64_t tokens;  /* of a micro-batch; 0: not known */
   size_t products; /* of a layer's forward pass, of the last that was looked at */
+  size_t before;   /* of them, those before attention */
 };
 
 /* ---- events ---- */
@@ -44,10 +52,10 @@ static uint8_t what_is(const struct search *search, uint32_t t) {
   if (lumos_is_copy(task->kind)) {
     return strncmp(name, "Memcpy HtoD", strlen("Memcpy HtoD")) == 0 ? INPUT : 0;
   }
-  if (task->part == LUMOS_PART_EMBEDDING) {
-    return LOOK_UP;
-  }
   bool product = task->kind == LUMOS_GEMM && !lumos_is_helper_kernel(name);
+  if (task->part == LUMOS_PART_EMBEDDING && !(product && task->phase == LUMOS_BACKWARD)) {
+    return LOOK_UP; /* a compiled backward pass may end with the first layer's products */
+  }
   return product ? rebuild_is_product(search->from, like) ? PRODUCT : ATTENTION
                  : (task->kind == LUMOS_ATTENTION) * ATTENTION;
 }
@@ -90,7 +98,11 @@ static void list_events(struct search *search, const struct lumos_lane *lane) {
     uint8_t what = search->whats[t];
     if (what != 0 && search->likes[t] != LUMOS_NONE && counts(task, what)) {
       uint32_t node = rebuild_node_around(search->from, search->likes[t]);
-      struct event event = {t, search->kernels[t], node, what, goes_forward(search, search->likes[t]), false, false};
+      struct event event = {.launch = t,
+                            .kernel = search->kernels[t],
+                            .node = node,
+                            .what = what,
+                            .forward = goes_forward(search, search->likes[t])};
       lumos_vector_push(&search->events, event);
     }
   }
@@ -114,19 +126,38 @@ static bool sums_tokens(const struct search *search, const struct event *event, 
   return inner != outer ? inner : otherwise;
 }
 
-/* The node of a linear layer multiplies twice, first for its input; one that holds more was compiled. */
+/* What nodes of the recording hold: a built pass may take its layers from several. */
+static void count_nodes(struct search *search) {
+  const struct lumos_job *from = search->from;
+  search->nodes = lumos_allocate_zeroed(from->spans.count + 1, sizeof *search->nodes);
+  for (uint32_t t = 0; t < from->tasks.count; t++) {
+    const struct lumos_task *task = &from->tasks.items[t];
+    bool counted = lumos_on_stream(from, task) && task->call != LUMOS_NONE && !goes_forward(search, task->call);
+    uint32_t node = counted ? rebuild_node_around(from, task->call) : LUMOS_NONE;
+    if (node != LUMOS_NONE) {
+      search->nodes[node].attends |= task->kind == LUMOS_ATTENTION;
+      search->nodes[node].products +=
+          task->kind == LUMOS_GEMM && !lumos_is_helper_kernel(lumos_string(from->strings, task->name));
+    }
+  }
+}
+
+/* The node of a linear layer multiplies twice, first for its input; in one that holds more, as compilers make, inputs and weights take
+ * turns where sizes do not show which it is. */
 static void find_weights(struct search *search) {
   struct event *events = search->events.items;
-  for (size_t first = 0, end; first < search->events.count; first = end) {
-    size_t products = 0, seen = 0;
-    for (end = first; end < search->events.count && events[end].node == events[first].node; end++) {
-      products += events[end].what == PRODUCT && !events[end].forward;
-    }
-    for (size_t i = first; i < end; i++) {
-      bool counts_here = events[i].what == PRODUCT && !events[i].forward;
-      bool second = counts_here && seen++ % 2 == 1;
-      events[i].paired = products == 2;
-      events[i].weight = counts_here && (products > 2 ? sums_tokens(search, &events[i], second) : second);
+  uint32_t last_node = LUMOS_NONE;
+  bool last = true; /* for a weight */
+  for (size_t i = 0; i < search->events.count; i++) {
+    struct event *event = &events[i];
+    const struct node none = {0}, *node = event->node == LUMOS_NONE ? &none : &search->nodes[event->node];
+    event->paired = node->products == 2;
+    event->whole = node->attends && node->products > 2 && !event->forward;
+    if (event->what == PRODUCT && !event->forward) {
+      bool turn = (event->node == last_node || event->whole) && !last;
+      event->weight = node->products > 2 ? sums_tokens(search, event, turn) : turn;
+      last = event->weight;
+      last_node = event->node;
     }
   }
 }
@@ -135,6 +166,9 @@ static bool same_run(const struct search *search, size_t a, size_t b) {
   const struct event *events = search->events.items;
   const struct lumos_task *one = &search->job->tasks.items[events[a].launch];
   const struct lumos_task *other = &search->job->tasks.items[events[b].launch];
+  if (events[a].whole || events[b].whole) {
+    return events[a].whole && events[b].whole && one->step == other->step && one->micro_batch == other->micro_batch;
+  }
   return (events[a].what == INPUT) == (events[b].what == INPUT) && events[a].forward == events[b].forward &&
          one->step == other->step && one->part == other->part && one->micro_batch == other->micro_batch &&
          one->layer == other->layer;
@@ -219,6 +253,7 @@ static void look_forward(struct search *search, int64_t first, int64_t end) {
   size_t products = count_products(search, first, end);
   bool whole = output != NO_EVENT && last > output && find(search, first, attention, PRODUCT, false) != NO_EVENT;
   search->products = again ? search->products : products;
+  search->before = again || !whole ? search->before : count_products(search, first, attention);
   search->ends->unknown += !whole && !again;
   if (output != NO_EVENT && (whole || again)) {
     add_end(search, REBUILD_HALF, (size_t)output, (size_t)output);
@@ -258,6 +293,56 @@ static void look_back(struct search *search, int64_t first, int64_t end) {
   add_input(search, last);
 }
 
+static bool is_of_input(const struct search *search, int64_t i) {
+  return search->events.items[i].what == PRODUCT && !search->events.items[i].weight;
+}
+
+/* The n-th product for the gradient of an input, counted from 1, from `first` to before `end`. */
+static int64_t of_inputs(const struct search *search, int64_t first, int64_t end, size_t n) {
+  for (int64_t i = first; i < end; i++) {
+    n -= is_of_input(search, i);
+    if (n == 0) {
+      return i;
+    }
+  }
+  return NO_EVENT;
+}
+
+/* A compiled backward pass has no borders but attention, behind which come as many products for inputs as lie before it forward, and before
+ * which those of the layer's other products; before the first of all come those of the head. One that holds more, as it computes again
+ * what it needs, is not known. */
+static void look_back_whole(struct search *search, int64_t first, int64_t end) {
+  enum { MOST_OF_HEAD = 1 };
+  size_t behind = search->products - search->before;
+  for (int64_t from = first, attention, next; from < end; from = next) {
+    attention = find(search, from, end, ATTENTION, false);
+    if (attention == NO_EVENT) {
+      return;
+    }
+    for (next = attention; next < end && search->events.items[next].what == ATTENTION;) {
+      next++;
+    }
+    int64_t output = last_of_inputs(search, from, attention);
+    int64_t before = output == NO_EVENT ? NO_EVENT : last_of_inputs(search, from, output);
+    int64_t last = search->before == 0 ? NO_EVENT : of_inputs(search, next, end, search->before);
+    size_t count = 0;
+    for (int64_t i = from; i < attention; i++) {
+      count += is_of_input(search, i);
+    }
+    int64_t head = from == first && count > behind ? of_inputs(search, from, attention, count - behind) : NO_EVENT;
+    bool more = from == first ? count < behind || count > behind + MOST_OF_HEAD : count != behind + search->before;
+    if (before == NO_EVENT || last == NO_EVENT || more) {
+      search->ends->unknown++;
+      return;
+    }
+    if (head != NO_EVENT) {
+      add_input(search, head);
+    }
+    add_input(search, before);
+    add_input(search, last);
+  }
+}
+
 static void look_at(struct search *search, int64_t first, int64_t end) {
   const struct event *event = &search->events.items[first];
   uint8_t part = search->job->tasks.items[event->launch].part;
@@ -265,6 +350,8 @@ static void look_at(struct search *search, int64_t first, int64_t end) {
   int64_t last = find(search, first, end, embeds ? LOOK_UP : PRODUCT, !embeds); /* words are looked up first */
   if (event->what == INPUT) {
     add_end(search, REBUILD_INPUT, (size_t)end - 1, (size_t)end - 1);
+  } else if (event->whole) {
+    look_back_whole(search, first, end);
   } else if (part == LUMOS_PART_LAYER) {
     (event->forward ? look_forward : look_back)(search, first, end);
   } else if (part == LUMOS_PART_HEAD && !event->forward) {
@@ -291,6 +378,7 @@ void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built,
   *ends = (struct rebuild_ends){0};
   search.again = rebuild_find_again(from);
   find_kernels(&search);
+  count_nodes(&search);
   for (size_t l = 0; l < built->lanes.count; l++) {
     if (built->lanes.items[l].kind == LUMOS_THREAD) {
       list_events(&search, &built->lanes.items[l]);
@@ -306,6 +394,7 @@ void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built,
   lumos_vector_sort(&ends->items, by_place);
   lumos_vector_free(&search.events);
   free(search.again);
+  free(search.nodes);
   free(search.kernels);
   free(search.whats);
 }

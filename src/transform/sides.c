@@ -1,6 +1,7 @@
 #include "transform/sides.h"
 
 #include "cost/operation.h"
+#include "program/shapes.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,23 +25,46 @@ static uint32_t *find_nodes(const struct lumos_job *job) {
   return nodes;
 }
 
+/* Rows that are tokens are those of an input's gradient; tokens that are summed over, of a weight's. */
+static enum lumos_side by_shapes(const char *op, const char *shapes, int64_t tokens) {
+  const struct lumos_operation_rule *rule = lumos_operation_rule(op);
+  struct program_dimensions all[SHAPE_INPUTS];
+  program_shape_read(shapes, all);
+  const struct program_dimensions *a = &all[rule->first];
+  bool rows = a->count == 2 && a->of[0] == tokens, inner = a->count == 2 && a->of[1] == tokens;
+  return rows == inner ? LUMOS_ANY_SIDE : rows ? LUMOS_OF_INPUT : LUMOS_OF_WEIGHT;
+}
+
+static int64_t tokens_of(const struct lumos_job *job) {
+  const struct lumos_model_description *model = job->models.count > 0 ? &job->models.items[0] : NULL;
+  bool known = model != NULL && model->sequence > 0 && model->micro_batch > 0;
+  return known ? (int64_t)model->sequence * model->micro_batch : 0;
+}
+
 uint8_t *lumos_sides_find(const struct lumos_job *job) {
   enum { BOTH = 2 };
   uint8_t *sides = lumos_allocate_zeroed(job->spans.count + 1, 1);
   uint32_t *nodes = find_nodes(job);
   uint32_t *counts = lumos_allocate_zeroed(job->spans.count + 1, sizeof *counts); /* by span: products in it */
-  uint32_t *seen = lumos_allocate_zeroed(job->spans.count + 1, sizeof *seen);
+  uint8_t *last = lumos_allocate_zeroed(job->spans.count + 1, 1);                 /* by span: the side before this */
+  int64_t tokens = tokens_of(job);
   for (size_t s = 0; s < job->spans.count; s++) {
     if (nodes[s] != LUMOS_NONE) {
       counts[nodes[s]]++;
     }
   }
   for (size_t s = 0; s < job->spans.count; s++) {
-    if (nodes[s] != LUMOS_NONE && counts[nodes[s]] == BOTH) {
-      sides[s] = seen[nodes[s]]++ == 0 ? LUMOS_OF_INPUT : LUMOS_OF_WEIGHT;
+    const struct lumos_span *span = &job->spans.items[s];
+    uint32_t count = nodes[s] == LUMOS_NONE ? 0 : counts[nodes[s]];
+    if (count >= BOTH) {
+      enum lumos_side told = count == BOTH ? LUMOS_ANY_SIDE
+                                           : by_shapes(lumos_string(job->strings, span->name),
+                                                       lumos_string(job->strings, span->shapes), tokens);
+      enum lumos_side turn = last[nodes[s]] == LUMOS_OF_INPUT ? LUMOS_OF_WEIGHT : LUMOS_OF_INPUT;
+      sides[s] = last[nodes[s]] = (uint8_t)(told != LUMOS_ANY_SIDE ? told : turn);
     }
   }
-  free(seen);
+  free(last);
   free(counts);
   free(nodes);
   return sides;

@@ -80,6 +80,22 @@ awk -v was="$(mean_step same)" -v is="$(mean_step back)" 'BEGIN { off = is / was
 grep -qF '"code":"transform.assumed_sums"' two || fail 'nothing says that what ranks sum is assumed'
 ! grep -qF '"code":"transform.assumed_sums"' back || [ "$(grep -cF '"code":"transform.assumed_sums"' back)" -eq 1 ] || fail 'the note stands twice'
 
+# ---- compiled ----
+
+# A compiled backward pass is one node: its sums are found as those of the same model run op by op, phase by phase, also where a layer's
+# labels end before its products do (llama), and where the feed-forward block is as wide as there are tokens (the GPT).
+pairs=$source_folder/examples/pairs/h100
+sums() { # of rank 0's second step: how many in each phase
+  only task "$1" | awk "$field"' field("rank") == 0 && field("step") == 14 && field("kind") == "collective" { n[field("phase")]++ }
+    END { for (phase in n) print phase, n[phase] }' | sort
+}
+for recording in layers=4 compile llama llama,compile; do
+  lumos-transform --tp 2 "$pairs/$recording" -o built 2>message || fail "--tp 2 of $recording: $(head -c 300 message)"
+  sums built >"$recording.sums"
+done
+[ -s layers=4.sums ] && same layers=4.sums compile.sums 'a compiled GPT has other sums'
+[ -s llama.sums ] && same llama.sums llama,compile.sums 'a compiled llama has other sums'
+
 # ---- what does not show it ----
 
 recorded recorded --graphs layers --tp 2
