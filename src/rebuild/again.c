@@ -1,6 +1,7 @@
 #include "rebuild/again.h"
 
 #include "cost/kernel_cost.h"
+#include "cost/operation.h"
 #include "job/remove.h"
 #include "rebuild/gradients.h"
 #include "rebuild/weights.h"
@@ -44,6 +45,31 @@ bool rebuild_computes_again(const struct lumos_job *job) {
   }
   free(again);
   return some;
+}
+
+/* The innermost op around a task that is about attention is its forward one. */
+static bool attends_forward(const struct lumos_job *job, uint32_t call) {
+  for (uint32_t span = job->tasks.items[call].span; span != LUMOS_NONE; span = job->spans.items[span].parent) {
+    const struct lumos_operation_rule *rule =
+        lumos_operation_rule(lumos_string(job->strings, job->spans.items[span].name));
+    if (rule != NULL && (rule->form == LUMOS_ATTENTION_FORWARD || rule->form == LUMOS_ATTENTION_BACKWARD)) {
+      return rule->form == LUMOS_ATTENTION_FORWARD;
+    }
+  }
+  return false;
+}
+
+bool rebuild_hides_again(const struct lumos_job *job) {
+  uint8_t *again = rebuild_find_again(job);
+  bool hides = false;
+  for (uint32_t t = 0; t < job->tasks.count && !hides; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool asks =
+        task->kind == LUMOS_ATTENTION && task->phase == LUMOS_BACKWARD && task->call != LUMOS_NONE && again[t] == 0;
+    hides = asks && attends_forward(job, task->call);
+  }
+  free(again);
+  return hides;
 }
 
 void rebuild_strip_again(struct lumos_job *built, const struct lumos_job *from) {

@@ -12,6 +12,10 @@ uint8_t *rebuild_find_again(const struct lumos_job *job);
 /* Is there any such product, or attention? */
 bool rebuild_computes_again(const struct lumos_job *job);
 
+/* Does a compiled backward pass compute attention again, within a node that tells forward from backward work by no more than the names of
+ * a few ops? O(tasks x depth of ops). */
+bool rebuild_hides_again(const struct lumos_job *job);
+
 /* Take it out of a job that is built like `from`. O(tasks). */
 void rebuild_strip_again(struct lumos_job *built, const struct lumos_job *from);
 

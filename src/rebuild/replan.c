@@ -329,6 +329,12 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
   struct replan replan = {.recorded = &recorded, .plan = plan};
   *plan = (struct rebuild_plan){.model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty};
   replan.untied = program_is_untied(job);
+  if (asked->recompute != 0 && rebuild_hides_again(job)) {
+    return lumos_fail(
+        error,
+        "--recompute: the compiled backward pass computes part of the forward pass again, and the recording does "
+        "not show which part; record the model without torch.compile, or compiled with and without checkpoints");
+  }
   replan.again = asked->recompute != 0 && rebuild_computes_again(job);
   bool done = rebuild_recorded_read(&recorded, templates->blocks, error) && settle(&replan, asked, error) &&
               add_ranks(&replan, error);

@@ -98,6 +98,14 @@ done
 
 # ---- what does not show it ----
 
+# A compiled pass that computes again: its products for inputs are not alone, and neither is what --recompute would take out or put in.
+again=$source_folder/examples/pairs/h200/llama,kv-heads=8,compile,recompute
+for asked in '--tp 2' '--recompute none' '--recompute full'; do
+  # shellcheck disable=SC2086
+  ! lumos-transform $asked "$again" >built 2>message || fail "$asked goes through a compiled pass that computes again"
+done
+grep -qF 'compiled backward pass computes part of the forward pass again' message || fail "of such a pass it says: $(cat message)"
+
 recorded recorded --graphs layers --tp 2
 ! lumos-transform --tp 1 recorded >built 2>message || fail 'work without shapes is divided among ranks'
 grep -qF 'shapes are not known' message || fail "of work without shapes it says: $(cat message)"
