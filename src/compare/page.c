@@ -165,13 +165,14 @@ static void fill_model(const struct compare_page *page, const struct report_page
   report_set_take(root, "summary", &text);
 }
 
-/* "changed", and of several comparisons "changed_c". */
+/* "changed", and of several comparisons "changed_c", with a caption that says so. */
 static void make_table(const struct compare_page *page, size_t comparison, enum compare_table_number number) {
   const struct lumos_comparison *of = page->compared->comparisons[comparison];
   struct report_table *table = &page->tables[comparison][number];
   compare_make_table(of, number, SIZE_MAX, table);
   if (compare_page_of_several(page)) {
     struct lumos_text name = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&table->caption, ", %s against %s", of->names[1], of->names[0]);
     lumos_text_format(&name, "%s_%s", table->name, compare_page_suffix(page, comparison));
     table->name = lumos_string(of->strings, lumos_intern(of->strings, name.bytes, name.length));
     lumos_text_free(&name);

@@ -1,98 +1,123 @@
-/* The page of a comparison, done in Chromium. Run by compare.sh. */
+/* The pages of comparisons, of two jobs and of three, done in Chromium. Run by compare.sh. */
 'use strict';
 
 const assert = require('node:assert/strict');
-const path = require('node:path');
-const {pathToFileURL} = require('node:url');
-const {chromium} = require('playwright-core');
-const axe = require('axe-core').source;
+const {open, checksOf, run} = require('./checks.js');
 
-const address = pathToFileURL(path.resolve('compare.html')).href;
-const faults = [];
-
-async function open(browser, options) {
-  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
-  context.setDefaultTimeout(900000); /* ms: a busy machine is no fault */
-  const page = await context.newPage();
-  page.on('console', (message) => faults.push('console ' + message.type() + ': ' + message.text()));
-  page.on('pageerror', (error) => faults.push(error.stack));
-  page.on('request', (request) => {
-    if (request.url() !== address && !request.url().startsWith('data:')) {
-      faults.push('asks for ' + request.url());
-    }
-  });
-  await page.goto(address);
-  return page;
-}
-
-async function axeFindsNothing(page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', {expression: axe}); /* the page's policy keeps scripts out */
-  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
-  const {violations} = await page.evaluate(() => window.axe.run({resultTypes: ['violations']}));
-  assert.deepEqual(violations.map(({id, nodes}) => id + ': ' + nodes[0].html.slice(0, 200)), []);
-}
-
+const every = process.env.LUMOS_ALL === 'yes';
 const checks = {
-  'the pictures of a screen and of a telephone take turns': async (browser) => {
-    const page = await open(browser);
-    assert.equal(await page.locator('.wide svg:visible').count(), 3);
-    assert.equal(await page.locator('.narrow svg:visible').count(), 0);
-    await page.setViewportSize({width: 390, height: 800});
-    assert.equal(await page.locator('.wide svg:visible').count(), 0);
-    assert.equal(await page.locator('.narrow svg:visible').count(), 3);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than a telephone');
-  },
-  'a table sorts by its numbers': async (browser) => {
-    const page = await open(browser);
-    await page.locator('details', {has: page.locator('#table-kinds')}).locator('summary').click();
-    const numbers = async () =>
-      (await page.locator('[aria-labelledby="table-kinds"] tbody tr td:nth-child(2)').allTextContents()).map(Number);
-    const before = await numbers();
-    await page.locator('table[aria-labelledby="table-kinds"]').getByRole('button', {name: 'Sort by A ms'}).click();
-    assert.deepEqual(await numbers(), [...before].sort((a, b) => b - a));
-  },
-  'every region that scrolls is reached with the keyboard': async (browser) => {
-    const page = await open(browser, {viewport: {width: 700, height: 900}});
-    const wanted = await page.locator('.scroll:visible').count();
-    const reached = new Set();
-    for (let i = 0; i < 200 && reached.size < wanted; i++) {
-      await page.keyboard.press('Tab');
-      const name = await page.evaluate(() => document.activeElement.matches('.scroll') &&
-        (document.activeElement.getAttribute('aria-label') || document.activeElement.getAttribute('aria-labelledby')));
-      if (name) {
-        reached.add(name);
-      }
-    }
-    assert.ok(wanted > 3);
-    assert.equal(reached.size, wanted);
-  },
-  'on paper nothing is cut': async (browser) => {
-    const page = await open(browser);
-    await page.emulateMedia({media: 'print'});
-    assert.equal(await page.locator('nav.contents:visible').count(), 0);
-    assert.ok(await page.evaluate(() => document.querySelectorAll('.picture svg').length > 0 &&
-      [...document.querySelectorAll('.wide svg')].every((svg) => svg.getBoundingClientRect().right <= innerWidth)));
-  },
+  ...checksOf('two.html', {pictures: '.wide svg', regions: 4}),
+  ...checksOf('three.html', {pictures: '.wide svg', regions: 6}),
 };
 
-for (const [colorScheme, width] of [['light', 1280], ['dark', 390], ['dark', 1280], ['light', 390]].slice(0, process.env.LUMOS_ALL === 'yes' ? 4 : 2)) {
-  checks['axe-core finds nothing: ' + colorScheme + ', ' + width + ' pixels'] = async (browser) =>
-    axeFindsNothing(await open(browser, {colorScheme, viewport: {width, height: 900}}));
-}
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const press = async (page, ...keys) => {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await settled(page);
+  }
+};
+const shown = async (page) => new URLSearchParams(new URL(await page.evaluate(async () => {
+  await new Promise((done) => setTimeout(done, 350)); /* the address is written when the view stands still */
+  return location.href;
+})).hash.slice(1));
+const spanOf = (hash) => /^([\d.]+)(ms|us)-([\d.]+)(ms|us)$/.exec(hash.get('t')).slice(1).reduce((ends, text, i, all) =>
+  (i % 2 === 0 ? [...ends, Number(text) * (all[i + 1] === 'ms' ? 1e6 : 1e3)] : ends), []);
 
-(async () => {
-  const browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ['--headless', '--no-sandbox', '--disable-gpu']});
-  let failures = 0;
-  for (const [name, check] of Object.entries(checks)) {
-    try {
-      await check(browser);
-    } catch (error) {
-      failures++;
-      console.error('FAIL: ' + name + ': ' + error.message);
+/* Which of the embedded tasks one id names, and where it stands. */
+const embeddedTask = (page, id) => page.evaluate((wanted) => {
+  const {lanes, names, texts} = JSON.parse(document.getElementById('lumos-tasks').textContent);
+  for (const {job, rank, lane, task, start, dur, name} of lanes) {
+    let number = 0;
+    let at = 0;
+    for (let i = 0; i < task.length; i++) {
+      number += task[i];
+      at += start[i];
+      if (job + rank + ':' + number === wanted) {
+        return {job, rank, lane, start: at, dur: dur[i], name: texts[names[name[i]][1]]};
+      }
     }
   }
-  faults.forEach((fault) => console.error('FAIL: ' + fault));
-  await browser.close();
-  process.exit(failures + faults.length > 0 ? 1 : 0);
-})();
+  return null;
+}, id);
+
+checks['the pictures of a screen and of a telephone take turns; a table sorts by its numbers'] = async () => {
+  const page = await open('two.html');
+  assert.equal(await page.locator('.wide svg:visible').count(), 4);
+  assert.equal(await page.locator('.narrow svg:visible').count(), 0);
+  await page.locator('details', {has: page.locator('#table-kinds')}).locator('summary').click();
+  const numbers = async () =>
+    (await page.locator('[aria-labelledby="table-kinds"] tbody tr td:nth-child(2)').allTextContents()).map(Number);
+  const before = await numbers();
+  await page.locator('table[aria-labelledby="table-kinds"]').getByRole('button', {name: 'Sort by A ms'}).click();
+  assert.deepEqual(await numbers(), [...before].sort((a, b) => b - a));
+  await page.setViewportSize({width: 390, height: 800});
+  assert.equal(await page.locator('.wide svg:visible').count(), 0);
+  assert.equal(await page.locator('.narrow svg:visible').count(), 4);
+};
+
+for (const [file, jobs] of [['three.html', 'ABC'], ['two.html', 'AB']].slice(0, every ? 2 : 1)) {
+  checks[file + ': the timelines of all jobs zoom and pan on one axis, by keys and by buttons'] = async () => {
+    const page = await open(file);
+    const region = page.locator('[data-picture="timeline"]');
+    assert.equal(await region.count(), 1);
+    await region.focus();
+    await press(page, 'w', 'w');
+    const [from, until] = spanOf(await shown(page));
+    const whole = await page.evaluate(() => { /* the picture's own: as much time as its widest lane is long */
+      const {pixels, column} = JSON.parse(document.getElementById('lumos-tasks').textContent);
+      return Math.max(...[...document.querySelectorAll('[data-picture="timeline"] rect.track')].map((rect) => rect.getAttribute('width'))) / pixels * column;
+    });
+    assert.ok(Math.abs((until - from) * 4 / whole - 1) < 0.01 && Math.abs((from + until) / whole - 1) < 0.01, [from, until, whole].join());
+    await press(page, 'd');
+    const [panned] = spanOf(await shown(page));
+    assert.ok(Math.abs((panned - from) / (until - from) - 0.2) < 0.01);
+    /* The uppermost lane with work in the middle: a job's, and what is told of it is what is embedded of it. */
+    await press(page, 'Enter');
+    const hash = await shown(page);
+    const panel = page.locator('[aria-label="The pinned task"]:visible');
+    const task = await embeddedTask(page, hash.get('task'));
+    assert.equal(await panel.locator('.name').textContent(), task.name);
+    assert.match(await panel.locator('.where').textContent(), new RegExp(', ' + task.job + ', rank ' + task.rank + ', '));
+    const [only] = await panel.locator('tr.start td').allTextContents();
+    assert.equal(only.replace(/,/g, ''), (task.start / 1000).toFixed(3));
+    /* From job to job: lanes of each follow each other. */
+    const seen = new Set();
+    for (let i = 0; i < 40 && seen.size < jobs.length; i++) {
+      seen.add(/ task ([A-Z])\d+:\d+$/.exec(await panel.locator('.where').textContent())[1]);
+      await press(page, 'ArrowDown');
+    }
+    assert.deepEqual([...seen].sort(), [...jobs]);
+    await press(page, 'Escape', 'Escape');
+    assert.equal((await shown(page)).get('t'), null);
+    await page.getByRole('button', {name: 'Zoom in'}).click();
+    await settled(page);
+    assert.ok((await shown(page)).get('t') !== null);
+    await page.getByRole('button', {name: 'Fit all'}).click();
+    /* Folding a job's rank moves what is below it up, with its name. */
+    const heading = page.locator('[data-picture="timeline"] svg > text', {hasText: /^rank 1$/});
+    const before = await heading.evaluate((mark) => Number(mark.getAttribute('y')));
+    assert.deepEqual((await page.locator('button.fold').allTextContents()).sort(), [...jobs + jobs].sort());
+    await page.getByRole('button', {name: 'Fold A, rank 0'}).click();
+    await settled(page);
+    assert.ok(await heading.evaluate((mark) => Number(mark.getAttribute('y'))) < before - 18);
+    /* A link shows the view again. */
+    const again = await open(file, {}, '#' + hash);
+    assert.equal(await again.locator('[aria-label="The pinned task"]:visible .name').textContent(), task.name);
+  };
+}
+
+/* Ends of lanes: each job's ground ends where its step does, in whole and zoomed in. */
+checks['a zoomed lane ends where its step does'] = async () => {
+  const page = await open('three.html');
+  const grounds = () => page.evaluate(() => [...document.querySelectorAll('[data-picture="timeline"] rect.track')].map((rect) => Number(rect.getAttribute('width'))));
+  const whole = await grounds();
+  await page.locator('[data-picture="timeline"]').focus();
+  await press(page, 'w', 'End', 'd', 'd', 'd');
+  const zoomed = await grounds();
+  const widest = Math.max(...whole);
+  whole.forEach((width, i) => assert.ok(Math.abs(zoomed[i] - Math.max(0, widest - 2 * (widest - width))) < 2, i + ': ' + width + ' became ' + zoomed[i]));
+  assert.ok(Math.min(...whole) < widest - 20);
+};
+
+run(checks);
