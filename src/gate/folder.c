@@ -27,7 +27,7 @@ bool lumos_gate_baseline_folder(struct lumos_gate *gate, const char *folder, siz
   bool good = lumos_folder_list(folder, &names, error);
   for (size_t i = 0; good && i < names.count; i++) {
     const char *name = names.items[i];
-    if (lumos_ends_with(name, ".json") && !lumos_ends_with(name, ".gate.json")) {
+    if (lumos_ends_with(name, ".json")) {
       char *path = lumos_path_join(folder, name);
       *added += add(gate, path);
       free(path);

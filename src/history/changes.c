@@ -9,7 +9,10 @@
 
 /* ---- Bad nights ---- */
 
-enum { WINDOW = 5 };
+enum {
+  WINDOW = 5,
+  WIDE = 9, /* of what came and went: more than half of it is HISTORY_HILL */
+};
 #define SIGMAS 3.0        /* chosen: the usual limit of a Hampel filter */
 #define MAD_SIGMAS 1.4826 /* a normal distribution's standard deviation by its median absolute deviation */
 
@@ -31,14 +34,15 @@ static double spread_of(const double *values, size_t count, double *scratch) {
   return MAD_SIGMAS * median(scratch, count - 1) / sqrt(2);
 }
 
-static void draw_in(const double *values, size_t count, double *drawn) {
+/* `window`: at most WIDE and `count`. */
+static void draw_in(const double *values, size_t count, size_t window, double *drawn) {
   double spread = spread_of(values, count, drawn);
   for (size_t i = 0; i < count; i++) {
-    size_t first = i < WINDOW / 2 ? 0 : i - WINDOW / 2;
-    first = first + WINDOW > count ? count - WINDOW : first;
-    double around[WINDOW];
-    memcpy(around, &values[first], sizeof around);
-    double middle = median(around, WINDOW), most = SIGMAS * spread;
+    size_t first = i < window / 2 ? 0 : i - window / 2;
+    first = first + window > count ? count - window : first;
+    double around[WIDE];
+    memcpy(around, &values[first], window * sizeof *around);
+    double middle = median(around, window), most = SIGMAS * spread;
     drawn[i] = fmin(fmax(values[i], middle - most), middle + most);
   }
 }
@@ -47,6 +51,7 @@ static void draw_in(const double *values, size_t count, double *drawn) {
 
 struct stretch {
   const double *values;
+  const double *steady; /* the same without spells of bad nights, for what came and went */
   size_t first, end;
 };
 
@@ -61,10 +66,10 @@ struct sums {
   double origin, sum, squares; /* of what is off the origin */
 };
 
-static struct sums sums_of(const struct stretch *stretch) {
-  struct sums sums = {.origin = stretch->values[stretch->first]};
+static struct sums sums_of(const struct stretch *stretch, const double *values) {
+  struct sums sums = {.origin = values[stretch->first]};
   for (size_t i = stretch->first; i < stretch->end; i++) {
-    double off = stretch->values[i] - sums.origin;
+    double off = values[i] - sums.origin;
     sums.sum += off;
     sums.squares += off * off;
   }
@@ -84,21 +89,34 @@ static struct split split_of(const struct stretch *stretch, const struct sums *a
   return split;
 }
 
+/* How much a night is bound to the one before it, from 0: the correlation of neighbors about the split's means. */
+static double correlation_of(const struct stretch *stretch, const double *values, const struct split *split) {
+  double before = 0, products = 0, squares = 0;
+  for (size_t i = stretch->first; i < stretch->end; i++) {
+    double off = values[i] - (i >= split->from && i < split->until ? split->these : split->others);
+    products += i > stretch->first ? off * before : 0;
+    squares += off * off;
+    before = off;
+  }
+  return squares > 0 && products > 0 ? products / squares : 0;
+}
+
 /* The chance that the best of `splits` in a series without a shift is that good, at most. */
-static double chance_of(const struct stretch *stretch, const struct split *split, double splits) {
+static double chance_of(const struct stretch *stretch, const double *values, const struct split *split, double splits) {
   double these = (double)(split->until - split->from), others = (double)count_of(stretch) - these;
   double freedom = these + others - 2, difference = split->these - split->others;
   if (difference == 0 || split->within <= 0) {
     return difference == 0 ? 1 : 0;
   }
-  double t = fabs(difference) / sqrt(split->within / freedom * (1 / these + 1 / others));
+  double bound = correlation_of(stretch, values, split);
+  double t = fabs(difference) / sqrt(split->within / freedom * (1 / these + 1 / others) * (1 + bound) / (1 - bound));
   return fmin(1, splits * compare_student_tails(t, freedom));
 }
 
 /* Into two parts; the chance of such, 1 where it is too short. */
 static double find_shift(const struct stretch *stretch, struct split *best) {
   size_t count = count_of(stretch);
-  struct sums all = sums_of(stretch);
+  struct sums all = sums_of(stretch, stretch->values);
   double sum = all.sum;
   if (count < 2 * HISTORY_PART) {
     return 1;
@@ -110,25 +128,25 @@ static double find_shift(const struct stretch *stretch, struct split *best) {
       *best = split;
     }
   }
-  return chance_of(stretch, best, (double)(count - 2 * HISTORY_PART + 1));
+  return chance_of(stretch, stretch->values, best, (double)(count - 2 * HISTORY_PART + 1));
 }
 
 /* Into one between two others that are alike. */
 static double find_hill(const struct stretch *stretch, struct split *best) {
   size_t count = count_of(stretch), splits = 0;
-  struct sums all = sums_of(stretch);
-  for (size_t from = HISTORY_PART; from + 2 * HISTORY_PART <= count; from++) {
+  struct sums all = sums_of(stretch, stretch->steady);
+  for (size_t from = HISTORY_PART; from + HISTORY_HILL + HISTORY_PART <= count; from++) {
     double sum = 0;
     for (size_t until = from + 1; until + HISTORY_PART <= count; until++) {
-      sum += stretch->values[stretch->first + until - 1] - all.origin;
-      if (until - from >= HISTORY_PART) {
+      sum += stretch->steady[stretch->first + until - 1] - all.origin;
+      if (until - from >= HISTORY_HILL) {
         struct split split = split_of(stretch, &all, stretch->first + from, stretch->first + until, sum);
         *best = splits == 0 || split.within < best->within ? split : *best;
         splits++;
       }
     }
   }
-  return splits == 0 ? 1 : chance_of(stretch, best, (double)splits);
+  return splits == 0 ? 1 : chance_of(stretch, stretch->steady, best, (double)splits);
 }
 
 /* ---- When it was ---- */
@@ -136,7 +154,7 @@ static double find_hill(const struct stretch *stretch, struct split *best) {
 /* Into `weights`, by the number of values before it, how likely each split is, up to a factor. */
 static void weigh_splits(const struct stretch *stretch, double *weights) {
   size_t count = count_of(stretch);
-  struct sums all = sums_of(stretch);
+  struct sums all = sums_of(stretch, stretch->values);
   double sum = all.sum, least = INFINITY, power = ((double)count - 2) / 2;
   for (size_t left = 1; left < count; left++) {
     sum -= stretch->values[stretch->first + left - 1] - all.origin;
@@ -196,18 +214,18 @@ static void segment(const struct stretch *whole, struct history_changes *changes
       continue;
     }
     add_change(changes, split.from);
-    lumos_vector_push(&open, ((struct stretch){whole->values, stretch.first, split.from}));
-    lumos_vector_push(&open, ((struct stretch){whole->values, split.from, split.until}));
+    lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, stretch.first, split.from}));
+    lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, split.from, split.until}));
     if (split.until < stretch.end) {
       add_change(changes, split.until);
-      lumos_vector_push(&open, ((struct stretch){whole->values, split.until, stretch.end}));
+      lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, split.until, stretch.end}));
     }
   }
   lumos_vector_free(&open);
 }
 
 static struct stretch stretch_around(const struct stretch *whole, const struct history_changes *changes, size_t i) {
-  return (struct stretch){whole->values, i == 0 ? whole->first : changes->items[i - 1].at,
+  return (struct stretch){whole->values, whole->steady, i == 0 ? whole->first : changes->items[i - 1].at,
                           i + 1 == changes->count ? whole->end : changes->items[i + 1].at};
 }
 
@@ -244,9 +262,10 @@ void history_find_changes(const double *values, size_t count, struct history_cha
   if (count < 2 * HISTORY_PART) {
     return;
   }
-  double *drawn = lumos_allocate(3 * count * sizeof *drawn), *weights = drawn + count;
-  draw_in(values, count, drawn);
-  const struct stretch whole = {drawn, 0, count};
+  double *drawn = lumos_allocate(4 * count * sizeof *drawn), *steady = drawn + count, *weights = steady + count;
+  draw_in(values, count, WINDOW, drawn);
+  draw_in(values, count, count < WIDE ? count : WIDE, steady);
+  const struct stretch whole = {drawn, steady, 0, count};
   segment(&whole, changes);
   prune(&whole, changes);
   for (size_t i = 0; i < changes->count; i++) {

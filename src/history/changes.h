@@ -9,12 +9,16 @@
  * inference about a change-point in a sequence of random variables, Biometrika 62, 1975).
  *
  * A single bad night is no change: values further than three standard deviations from the median of the five nights around
- * them count as that far (a Hampel filter), and each part has at least HISTORY_PART nights.
+ * them count as that far (a Hampel filter), and each part has at least HISTORY_PART nights. What came and went is looked for
+ * with nine nights around each, and lasted HISTORY_HILL nights: in a year of which one night in twenty is bad, three of some
+ * five are.
+ *
+ * Nights that resemble the one before them vary less among neighbors than over weeks: where neighbors are correlated about the
+ * means of both parts, t is that much smaller, as the variance of a mean of a first-order autoregressive series is larger.
  *
  * tests/unit/test_history_changes.c measures how many series without a change have a false one: under 1 % where nights are
- * independent and normal; of 30 nights 1 % with heavy tails (Student's t of 3 degrees), 2 % where one in twenty is bad, and 7 %
- * where each is bound to the one before it (a correlation of 0.3). Three bad nights of five look like a change: of 300 nights of
- * which one in twenty is bad, 22 % have a false one.
+ * independent and normal; of 30 nights under 1 % with heavy tails (Student's t of 3 degrees), 1 % where one in twenty is bad,
+ * and 3 % where each is bound to the one before it (a correlation of 0.3); of 300 nights of which one in twenty is bad, 5 %.
  */
 #ifndef LUMOS_HISTORY_CHANGES_H
 #define LUMOS_HISTORY_CHANGES_H
@@ -25,6 +29,7 @@
 #define HISTORY_LEVEL 0.01 /* chosen: one false change in a hundred series */
 enum {
   HISTORY_PART = 3,    /* nights. Chosen: of two, one bad night would be a half */
+  HISTORY_HILL = 5,    /* nights of a change that came and went. Chosen: see above */
   HISTORY_MOST = 5000, /* nights: 13 years */
 };
 
