@@ -63,7 +63,7 @@ static struct lumos_compared_job describe_job(const struct compare_side *side, c
     job.shortest = length < job.shortest ? length : job.shortest;
     job.longest = length > job.longest ? length : job.longest;
   }
-  job.step = (int64_t)(sum / (int64_t)side->windows.count);
+  job.step = job.steps == 0 ? 0 : (int64_t)(sum / job.steps);
   find_typical(side, &job);
   for (size_t i = 0; i < items->items.count; i++) {
     gpu_time += items->items.items[i].time;

@@ -72,7 +72,7 @@ static void match_level(struct compare_matching *matching, const struct compare_
     for (size_t i = 0; i < items[side].items.count; i++) {
       if (takes_part(matching, lone, side, i, level)) {
         key[side][i] = key_at(&keys, &items[side].items.items[i], counted[level]);
-        if (key[side][i] == sides.count) {
+        if (key[side][i] >= sides.count) {
           lumos_vector_push(&sides, 0);
         }
         sides.items[key[side][i]] |= (uint8_t)(1U << side);
@@ -108,11 +108,11 @@ static void count_sizes(const struct compare_matching *matching, const struct co
   for (size_t i = 0; i < items->items.count; i++) {
     if (matching->match[side][i] == LUMOS_MATCH_SHAPES) {
       op[i] = key_at(keys, &items->items.items[i], counted[LUMOS_MATCH_SHAPES]);
-      if (op[i] == ops->count) {
+      if (op[i] >= ops->count) {
         lumos_vector_push(ops, ((struct op_sizes){{0, 0}}));
       }
       uint32_t found = lumos_number_of(&shapes, lumos_key_pair(op[i], items->items.items[i].parts[COMPARE_SHAPES]));
-      if (found == within.count) {
+      if (found >= within.count) {
         lumos_vector_push(&within, ops->items[op[i]].count[side]++);
       }
       number[i] = within.items[found];
@@ -197,7 +197,7 @@ void compare_match_calls(struct compare_matching *matching, const struct compare
   for (int side = 0; side < 2; side++) {
     for (size_t i = 0; i < items[side].items.count; i++) {
       uint32_t row = key_at(&keys, &items[side].items.items[i], by_name);
-      if (row == sides.count) {
+      if (row >= sides.count) {
         lumos_vector_push(&sides, 0);
       }
       sides.items[row] |= (uint8_t)(1U << side);

@@ -203,6 +203,7 @@ static bool write_page(struct compare_page *page, struct lumos_text *out, struct
     free(page->tables);
     report_model_free(page->model);
   }
+  page->out_tables = NULL;
   lumos_text_free(&tables);
   report_page_files_release(&files);
   return done;

@@ -31,7 +31,8 @@ void compare_side_free(struct compare_side *side);
 
 /* By what sums over steps and ranks are divided; at least 1. */
 static inline __int128 compare_divisor(const struct compare_side *side) {
-  return (__int128)side->weight * (int64_t)side->windows.count;
+  __int128 all = (__int128)side->weight * (int64_t)side->windows.count;
+  return all > 0 ? all : 1;
 }
 
 /* Parts of a sum in a row, each rounded so that they add up to the whole, rounded down. */

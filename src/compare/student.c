@@ -79,8 +79,9 @@ struct compare_variance compare_pooled(const struct compare_sample *a, const str
 static double digamma(double x) {
   enum { FAR = 10 };
   double value = 0;
-  for (; x < FAR; x++) {
+  while (x < FAR) {
     value -= 1 / x;
+    x += 1;
   }
   double y = 1 / (x * x);
   return value + log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y / 252));
@@ -89,8 +90,9 @@ static double digamma(double x) {
 static double trigamma(double x) {
   enum { FAR = 10 };
   double value = 0;
-  for (; x < FAR; x++) {
+  while (x < FAR) {
     value += 1 / (x * x);
+    x += 1;
   }
   double y = 1 / (x * x);
   return value + 1 / x + y / 2 + y / x * (1.0 / 6 - y * (1.0 / 30 - y / 42));

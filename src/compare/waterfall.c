@@ -49,7 +49,7 @@ static void sum_items(const struct compare_items items[2], key_of_item *key, str
       const struct compare_cell *cell = &items[side].cells.items[c];
       uint32_t of = key(&items[side].items.items[cell->item]);
       uint32_t number = lumos_number_of(&numbering, of);
-      if (number == sums->count) {
+      if (number >= sums->count) {
         lumos_vector_push(sums, ((struct sum){.key = of}));
       }
       sums->items[number].total[side] += cell->owned;
@@ -200,7 +200,7 @@ static void sum_partitions(const struct compare_side *side, int which, bool same
     int64_t times[2] = {step->end - step->start - waiting, waiting};
     for (int k = 0; k < 2; k++) {
       uint32_t number = lumos_number_of(&numbering, keys[k]);
-      if (number == by_rank->count) {
+      if (number >= by_rank->count) {
         lumos_vector_push(by_rank, ((struct sum){.key = keys[k]}));
       }
       by_rank->items[number].total[which] += (__int128)times[k] * weight;

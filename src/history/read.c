@@ -36,11 +36,12 @@ static void read_message(const char *path, struct lumos_arena *arena, struct his
 }
 
 static char *sibling(const char *folder, const char *stem, const char *ending) {
-  char *name = lumos_allocate(strlen(stem) + strlen(ending) + 1);
-  memcpy(name, stem, strlen(stem));
-  memcpy(name + strlen(stem), ending, strlen(ending) + 1);
-  char *path = lumos_path_join(folder, name);
-  free(name);
+  struct lumos_text name = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&name, stem);
+  lumos_text_put(&name, ending);
+  lumos_text_char(&name, '\0');
+  char *path = lumos_path_join(folder, name.bytes);
+  lumos_text_free(&name);
   return path;
 }
 
