@@ -86,7 +86,10 @@ cases=(
 # truth FOLDER: ns of a step without the profiler.
 truth() { jq -r --arg folder "${1#*/}" 'select(.folder == $folder).unprofiled_step_ns' "$pairs/${1%%/*}/manifest.jsonl"; }
 
+# Every third by default.
+count=0
 for case in "${cases[@]}"; do
+  [ $((count++ % 3)) -eq 0 ] || [ "$all_cases" = yes ] || continue
   IFS='|' read -r from to change <<<"$case"
   read -ra options <<<"$change"
   options=("${options[@]//_/ }") # a GPU's name may hold a space
@@ -167,7 +170,7 @@ awk -F'\t' 'function size(x) { return x < 0 ? -x : x }
   { sum += size($1); worst = size($1) > worst ? size($1) : worst; held += $3 == "true"; nothing += size($2); n++ }
   END { printf "%d %.2f %.2f %d %.1f\n", n, sum / n, worst, held * 100 / n, nothing / n }' rows >summary
 read -r count mean worst held nothing <summary
-check "predictions are off by $mean % on average, $worst % at worst" awk "BEGIN { exit !($count == ${#cases[@]} && $mean < 1.7 && $worst < 7) }"
+check "predictions are off by $mean % on average, $worst % at worst" awk "BEGIN { exit !($count >= ${#cases[@]} / 3 && $mean < 1.7 && $worst < 7) }"
 check "ranges hold $held % of what was measured" [ "$held" -ge 88 ]
 proved "of $count changes on an H100 and an H200 the prediction is off by $mean % on average and $worst % at worst (by $nothing % if nothing changed); its range holds $held %"
 finish
