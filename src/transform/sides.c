@@ -60,7 +60,9 @@ uint8_t *lumos_sides_find(const struct lumos_job *job) {
       enum lumos_side told = count == BOTH ? LUMOS_ANY_SIDE
                                            : by_shapes(lumos_string(job->strings, span->name),
                                                        lumos_string(job->strings, span->shapes), tokens);
-      enum lumos_side turn = last[nodes[s]] == LUMOS_OF_INPUT ? LUMOS_OF_WEIGHT : LUMOS_OF_INPUT;
+      enum lumos_side turn = last[nodes[s]] == LUMOS_OF_INPUT                    ? LUMOS_OF_WEIGHT
+                             : count == BOTH || last[nodes[s]] != LUMOS_ANY_SIDE ? LUMOS_OF_INPUT
+                                                                                 : LUMOS_ANY_SIDE;
       sides[s] = last[nodes[s]] = (uint8_t)(told != LUMOS_ANY_SIDE ? told : turn);
     }
   }

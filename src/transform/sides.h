@@ -1,5 +1,6 @@
 /* Which gradient a matrix product of the backward pass is for: autograd's node of a linear layer multiplies twice, first for the
- * gradient of its input, then for that of its weight. In a node of more, as compilers make, they take turns, beginning with either. */
+ * gradient of its input, then for that of its weight. In a node of more, as compilers make, they take turns behind
+ * the first whose sizes say which it is. */
 #ifndef LUMOS_TRANSFORM_SIDES_H
 #define LUMOS_TRANSFORM_SIDES_H
 

@@ -178,7 +178,23 @@ static void a_node_multiplies_for_its_input_first(void **state) {
       (void)add_op(job, "aten::mm", function);
     }
   }
+  /* A compiled node: 2,048 tokens, which are as many as some features. */
+  static const struct {
+    const char *shapes;
+    enum lumos_side side;
+  } turns[] = {{"[[2048, 2048], [2048, 1024]]", LUMOS_ANY_SIDE},  {"[[1024, 2048], [2048, 2048]]", LUMOS_OF_WEIGHT},
+               {"[[2048, 2048], [2048, 1024]]", LUMOS_OF_INPUT},  {"[[2048, 2048], [2048, 1024]]", LUMOS_OF_WEIGHT},
+               {"[[2048, 1024], [1024, 1024]]", LUMOS_OF_INPUT},  {"[[2048, 1024], [1024, 1024]]", LUMOS_OF_INPUT},
+               {"[[2048, 2048], [2048, 1024]]", LUMOS_OF_WEIGHT}, {"[[2048, 2048], [2048, 1024]]", LUMOS_OF_INPUT}};
+  uint32_t compiled = add_op(job, "autograd::engine::evaluate_function: CompiledFunctionBackward", LUMOS_NONE);
+  for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+    uint32_t product = add_op(job, "aten::mm", compiled);
+    job->spans.items[product].shapes = lumos_intern_text(job->strings, turns[i].shapes);
+  }
   uint8_t *sides = lumos_sides_find(job);
+  for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+    assert_int_equal(sides[compiled + 1 + i], turns[i].side);
+  }
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     for (int k = 0; k < cases[i].products; k++) {
       assert_int_equal(sides[firsts[i] + (uint32_t)k], cases[i].sides[k]);
