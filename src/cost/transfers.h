@@ -45,11 +45,13 @@ int32_t lumos_transfer_nodes(const struct lumos_transfers *transfers, const stru
 int32_t lumos_transfer_nodes_of_kernel(const struct lumos_transfers *transfers, uint32_t task,
                                        const struct lumos_nodes *nodes);
 
-/* Fitted to the transfers of a job of stage graph or later; where it has none, to its shortest communication kernels. Links
+/* Fitted to what the transfers of a job of stage graph or later would take alone (sharing.h); where it has none, to its shortest communication kernels. Links
  * that neither shows are as a change of the network described them, else as the data sheet has them. The
  * job must outlive it. O(members + shapes squared). */
 struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
                                             const struct lumos_nodes *nodes);
+/* Nothing is fitted: for the shapes of a job's transfers. */
+struct lumos_transfers *lumos_transfers_of(const struct lumos_job *job, const struct lumos_nodes *nodes);
 void lumos_transfers_free(struct lumos_transfers *transfers); /* NULL is allowed */
 
 /* What a transfer of this shape, of known bytes, takes. */
@@ -62,6 +64,8 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
                                              const struct lumos_transfer_shape *was,
                                              const struct lumos_transfer_shape *now,
                                              const struct lumos_network *network, const struct lumos_device *device);
+
+const struct lumos_job *lumos_transfers_job(const struct lumos_transfers *transfers);
 
 /* The links as fitted, and what is known of each shape; for whoever shows them. */
 const struct lumos_links *lumos_transfers_links(const struct lumos_transfers *transfers);

@@ -35,7 +35,7 @@ bars=(
   'dp|3.4 3.5|0|as for network'
   'network|4.6 10.5|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
 )
-all='all|3.3 10.5|0|'
+all='all|3.5 10.5|0|'
 
 emulated_options() {
   case $1 in
