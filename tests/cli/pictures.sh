@@ -55,6 +55,9 @@ done
 lumos-render sim --view gantt -o gantt.svg
 title=$(texts gantt.svg | head -1)
 [[ ${finding,,} == *"$(sed 's/^.//' <<<"${title,,}")"* ]] || fail "the timeline's title is not what is found: $title"
+lumos-render sim --view gantt --no-verdict -o gantt.svg
+title=$(texts gantt.svg | head -1)
+[[ ${finding,,} != *"$(sed 's/^.//' <<<"${title,,}")"* ]] || fail "the timeline without the verdict has it as its title: $title"
 
 # --- Ranks ---
 expect 0 lumos-render sim --view gantt --ranks 1 -o one.svg

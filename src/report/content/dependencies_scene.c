@@ -373,14 +373,14 @@ static void draw_beginning(struct canvas *canvas) {
 
 /* --- Boxes --- */
 
-static void put_second_line(struct canvas *canvas, const struct report_dependency_node *node) {
+static void put_time_and_place(struct canvas *canvas, const struct report_dependency_node *node, bool counted) {
   struct lumos_text *text = &canvas->text;
   text->length = 0;
   if (node->neighbour) {
     lumos_text_put(text, "slack ");
     report_put_time(text, node->slack);
   } else {
-    if (!node->outside && node->tasks > 1) {
+    if (counted && !node->outside && node->tasks > 1) {
       report_put_counted(text, node->tasks, "task");
       lumos_text_put(text, " \xC2\xB7 ");
     }
@@ -394,6 +394,14 @@ static void put_second_line(struct canvas *canvas, const struct report_dependenc
   if (!node->outside) {
     lumos_text_put(text, " \xC2\xB7 ");
     report_put_dependency_place(canvas->dependencies, node, text);
+  }
+}
+
+/* Without the number of tasks where the line is longer than the box. */
+static void put_second_line(struct canvas *canvas, const struct report_dependency_node *node) {
+  put_time_and_place(canvas, node, true);
+  if (report_text_width(STYLE_SMALL, canvas->text.bytes, canvas->text.length) > REPORT_DEPENDENCY_WIDTH - INSET) {
+    put_time_and_place(canvas, node, false);
   }
 }
 

@@ -95,9 +95,9 @@ static bool draw_opportunities(const struct report_content *content, struct repo
   return report_opportunities_scene(&content->opportunities, scene);
 }
 
-/* The timeline shows what the diagnosis tells: its first finding, as a sentence. */
+/* The timeline shows what the diagnosis tells: its first finding, as a sentence, unless no verdict is wanted. */
 static void find_gantt(const struct report_content *content, struct lumos_text *out) {
-  if (content->diagnosis->count == 0) {
+  if (content->diagnosis->count == 0 || content->options->no_verdict) {
     report_put_timeline_finding(&content->facts, out);
     return;
   }
