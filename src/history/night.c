@@ -93,6 +93,7 @@ static bool read_values(const char *document, struct history_night *night, struc
   for (size_t i = 0; good && i < SOURCES; i++) {
     if (means[i].count > 0 && isnan(night->values[sources[i].series])) {
       night->values[sources[i].series] = means[i].mean;
+      good = means[i].mean >= 0 || lumos_fail(error, "%s is below 0; write the report again", sources[i].metric);
     }
   }
   return good;

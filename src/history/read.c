@@ -11,7 +11,8 @@ enum { LARGEST = 1 << 28, LONGEST_MESSAGE = 4096 }; /* bytes: of 1,000 ranks a r
 static void read_document(const char *path, struct lumos_arena *arena, struct history_night *night) {
   struct lumos_error error = {LUMOS_DONE, ""};
   size_t length = 0;
-  char *document = lumos_is_file(path) ? lumos_input_slurp(path, LARGEST, &length, &error) : NULL;
+  bool is_file = lumos_is_file(path) || lumos_fail(&error, "is not a file, or leads to none");
+  char *document = is_file ? lumos_input_slurp(path, LARGEST, &length, &error) : NULL;
   bool good = document != NULL && history_night_read(document, arena, night, &error);
   free(document);
   if (!good) {

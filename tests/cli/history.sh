@@ -67,6 +67,22 @@ index nights
 ! grep -q '<script>alert\|<img src' page.html || fail 'a text from a report acts'
 says_page 'href="javascript%3Aalert%281%29.html"'
 
+# What is no report is a broken night with a reason: of a later version, empty, of a time that nobody takes, no file, or a link to none. Names are text.
+rm -rf nights
+for day in 1 2; do night $'nights/a "b"\n<c>/2026-07-0'$day.json 1000000; done
+cd nights/a* || exit 1
+night 2026-07-03.json 1000000 '.format = 2'
+: >2026-07-04.json
+night 2026-07-05.json -5
+mkdir 2026-07-06.json
+mkfifo 2026-07-07.json
+ln -s nowhere 2026-07-08.json
+cd ../..
+index nights
+[ "$(jq -c '[.tables.nights1.rows[] | .[8] // "" | sub("(?<=is not a).*|;.*|, .*"; "")]' rows)" = '["broken report: is not a","broken report: is not a","broken report: is not a","broken report: step_time is below 0","broken report: is not a","broken report: is a report of format 2","",""]' ] ||
+  fail "broken nights are told as $(jq -c '[.tables.nights1.rows[] | .[8]]' rows)"
+says_page '<h1>a &quot;b&quot;'
+
 # A job that stopped is missing.
 rm -rf nights
 for day in 01 02 03 04 05 06 07; do night nights/on/2026-07-$day.json 1000000; done
