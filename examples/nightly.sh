@@ -52,7 +52,7 @@ made=$(mktemp -d "$history/.made-XXXXXX") || exit 2
 trap 'rm -rf "$made"' EXIT
 trap 'exit 2' INT TERM HUP
 
-# jobs: "NAME TAB FILE OR FOLDER" for each that there is, by name.
+# jobs: "NAME TAB SOURCE TAB FILE OR FOLDER" for each that there is, by name. SOURCE: what has that name.
 is_trace='.*\.json\(\.gz\|\.zst\)?'
 jobs() {
   local file base name
@@ -62,10 +62,10 @@ jobs() {
     [[ $base =~ ^(.*)rank[-_.=]?[0-9] ]] && name=${BASH_REMATCH[1]} || name=
     shopt -u nocasematch
     name=${name%"${name##*[!-_. ]}"}
-    printf '%s\t%s\n' "${name:-$(basename "$(realpath "$traces")")}" "$file"
+    printf '%s\t%s\t%s\n' "${name:-$(basename "$(realpath "$traces")")}" "${name:-}*" "$file"
   done
   find -L "$traces" -mindepth 1 -maxdepth 1 -type d ! -name '.*' -print | while IFS= read -r file; do
-    [ -z "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s\t%s\n' "${file##*/}" "$file"
+    [ -z "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s\t%s\t%s\n' "${file##*/}" "${file##*/}/" "$file"
   done
 }
 
@@ -149,16 +149,23 @@ one() {
   forget "$folder"
 }
 
-declare -A inputs=()
+declare -A inputs=() sources=() clashes=()
 found=0
-while IFS=$'\t' read -r name input; do
-  name=${name//[!A-Za-z0-9._-]/_}
-  inputs[${name/#./_}]+=$input$'\n'
+while IFS=$'\t' read -r name source input; do
+  name=${name//[!A-Za-z0-9._-]/_} name=${name/#./_}
+  [ "${sources[$name]:-$source}" = "$source" ] || clashes[$name]="${sources[$name]} and $source"
+  sources[$name]=$source
+  inputs[$name]+=$input$'\n'
   found=1
 done < <(jobs | sort)
 [ $found -eq 1 ] || { say "$traces holds no traces (*.json, *.json.gz, *.json.zst), nor folders of them"; failed=1; }
 for name in $(printf '%s\n' "${!inputs[@]}" | sort); do
   mapfile -t files <<<"${inputs[$name]%$'\n'}"
+  if [ -n "${clashes[$name]:-}" ]; then
+    mkdir -p "$history/$name" && echo "two jobs have this name, ${clashes[$name]}; rename one of them" >"$made/message"
+    fail "$history/$name" "$name"
+    continue
+  fi
   one "$name" "${files[@]}"
 done
 if [ -n "$(find "$history" -mindepth 2 -maxdepth 2 \( -name '*.json' -o -name '*.failed' \) -print -quit)" ]; then

@@ -45,6 +45,15 @@ there {gpt,alone,My_Bert}/2026-07-01.{html,json} gpt/latest.html index.html
 gone gpt/2026-07-01.gate.json
 [ "$(jq .ranks nights/gpt/2026-07-01.json)" = 2 ] && [ "$(jq .ranks nights/alone/2026-07-01.json)" = 1 ] || fail 'ranks are of the wrong job'
 
+# Two jobs of one name are not mixed, whatever their ranks; others of that night are reported.
+mkdir clash clash/gpt clash/twin
+cp one/rank0.json.gz clash/gpt-rank0.json.gz
+cp one/rank1.json.gz clash/gpt
+cp one/rank0.json.gz clash/twin
+"$nightly" clash clashed --night 2026-07-01 >said 2>&1
+[ $? -eq 2 ] && grep -q '^nightly: gpt: no report of 2026-07-01: two jobs have this name, gpt\* and gpt/; rename' said || fail "two jobs of one name: $(head -c 300 said)"
+[ -e clashed/gpt/2026-07-01.failed ] && [ ! -e clashed/gpt/2026-07-01.json ] && [ -e clashed/twin/2026-07-01.json ] || fail 'two jobs of one name are one'
+
 # --- Nights ---
 
 # Five of the same job, whose step takes 0.5 % more or less; then one that is like them, one that is slower, one without a rank.
