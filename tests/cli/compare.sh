@@ -99,6 +99,7 @@ expect 2 lumos-compare $(printf 'one %.0s' {1..27}) -o three.html
 says '26 jobs are compared at most'
 # Both in one file for Perfetto: processes told apart, each job's rows those of its own file, at another time.
 expect 0 lumos-compare one two.sim --trace both.json -o text
+"$python" "$here/events.py" both.json >told || fail "$(head -c 300 told)"
 "$python" "$here/counters.py" both.json >told || fail "$(head -c 300 told)"
 lumos-sim --opportunities off one --trace alone.json -o alone.sim || fail 'no timelines of one job'
 # rows FILE PREFIX: rows of a process that begins so, by its name and what is in them, from their first on.
