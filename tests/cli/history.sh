@@ -141,7 +141,8 @@ jq -e --slurpfile full full.json '. as $brief | [.metrics[]] - $full[0].metrics 
 [ "$(stat -c %s real/job/2026-07-01.json)" -lt 100000 ] || fail 'a summary is large'
 jq -e '.recorded | test("^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$")' real/job/2026-07-01.json >/dev/null || fail 'a summary does not say when it was recorded'
 ! lumos-report "${example[@]}" --summary - 2>/dev/null | grep -q '"tables"' || fail 'a summary has tables'
-if python3 -c 'import jsonschema' 2>/dev/null; then
+keep_to_schema() {
+  python3 -c 'import jsonschema' 2>/dev/null || return 0
   lumos-render --schema >schema.json
   python3 -c 'import json, sys
 from jsonschema import Draft202012Validator
@@ -152,7 +153,8 @@ for name in ("recorded", "ranks", "loss", "metrics"):
     good = good and not validator.is_valid({key: value for key, value in brief.items() if key != name})
 good = good and not validator.is_valid({**brief, "notes": []}) and not validator.is_valid({**full, "summary": True})
 sys.exit(not good)' real/job/2026-07-01.json full.json || fail 'summaries do not keep to the schema'
-fi
+}
+rarely keep_to_schema
 
 # As a baseline a folder is its reports, but for broken ones and the gate's own; of a report and of its summary a gate finds the same.
 printf '{"format":1,"metrics":[{"metric":"step_time","relative":0.02},{"metric":"kind_time","relative":0.1,"scope":{"kind":"gemm"}},{"metric":"mfu","absolute":0.01,"scope":{"kind":"model"}}]}' >limits
