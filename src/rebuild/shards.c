@@ -9,7 +9,6 @@
 #include "rebuild/roles.h"
 #include "rebuild/supply.h"
 #include <lumos/hardware.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* One standard deviation, in millionths. Chosen: such calls were recorded on one server. */
