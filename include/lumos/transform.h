@@ -29,7 +29,7 @@ bool lumos_transform_scale(struct lumos_job *job, const char *specification,
 /* Take out of the CPU's durations and lags what recording takes there, as far as graph knows it (rank.profiler,
  * which goes): the job without the profiler. Of a job that is not edited, whose ranks have steps that were timed without it
  * (unprofiled_dur), all of them then become shorter by one factor, until the simulated steps take as long, or, where these
- * fill the step, all kernels that compute by up to a tenth; runs the engine up to a dozen times. `argument` is not used. A note, where nothing is known. Brings the job to stage `transform`. */
+ * fill the step, all kernels that compute by up to a fifth; runs the engine up to a dozen times. `argument` is not used. A note, where nothing is known. Brings the job to stage `transform`. */
 bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -77,7 +77,7 @@ static struct lumos_change whole_of(const struct lumos_opportunity_range *range,
 /* One standard deviation, by side. */
 static struct lumos_width doubt(const struct lumos_opportunity_range *range, struct lumos_change change) {
   struct lumos_change_errors errors = lumos_change_errors(change, range->errors.replay, range->beside, false);
-  double steps = isnan(range->errors.steps) ? 0 : range->errors.steps; /* of one step it is not known */
+  double steps = isnan(range->errors.steps) ? 0 : range->errors.steps;
   double either = errors.carried * errors.carried + errors.moved * errors.moved + steps * steps;
   return (struct lumos_width){sqrt(either + errors.shorter * errors.shorter),
                               sqrt(either + errors.longer * errors.longer)};

@@ -18,7 +18,13 @@ static bool read_grouped(const char *op, const char *shapes, struct program_dime
   program_shape_read(shapes, all);
   sides[ROWS] = all[rule->first];
   sides[WEIGHTS] = all[rule->second];
-  return sides[ROWS].count == 2 && (sides[WEIGHTS].count == 2 || sides[WEIGHTS].count == 3);
+  bool grouped = sides[ROWS].count == 2 && (sides[WEIGHTS].count == 2 || sides[WEIGHTS].count == 3);
+  for (int side = 0; side < GROUPED_INPUTS; side++) {
+    for (int i = 0; i < sides[side].count; i++) {
+      grouped = grouped && sides[side].of[i] > 0;
+    }
+  }
+  return grouped;
 }
 
 /* The product down has hidden columns, as the gradient of the one up has; of the two it is the narrower, or both are alike. */
@@ -41,7 +47,10 @@ struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hid
     found.ffn = found.ffn == 0 || width < found.ffn ? width : found.ffn;
     widest = width > widest ? width : widest;
   }
-  found.gate = found.ffn > 0 && widest == 2 * found.ffn;
+  found.gate = found.ffn > 0 && widest / 2 == found.ffn && widest % 2 == 0;
+  if (widest != found.ffn && !found.gate) { /* experts of several widths */
+    found = (struct lumos_experts){0};
+  }
   lumos_numbering_free(&seen);
   return found;
 }

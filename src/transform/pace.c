@@ -12,7 +12,6 @@ struct pace {
   struct lumos_stretches stretches;
   struct lumos_run *runs;
   double factor; /* of what threads take */
-  double device; /* of what kernels take that compute */
   size_t steps;  /* of all ranks */
 };
 
@@ -29,10 +28,8 @@ static double find_timed(const struct lumos_job *job) {
 
 static struct lumos_times at_pace(void *context, uint32_t task, struct lumos_times own) {
   const struct pace *pace = context;
-  const struct lumos_task *of = &pace->job->tasks.items[task];
-  if (lumos_on_stream(pace->job, of)) {
-    double factor = lumos_is_compute(of->kind) ? pace->device : 1;
-    return (struct lumos_times){llround((double)own.dur * factor), own.lag};
+  if (lumos_on_stream(pace->job, &pace->job->tasks.items[task])) {
+    return own;
   }
   return (struct lumos_times){llround((double)own.dur * pace->factor), llround((double)own.lag * pace->factor)};
 }
@@ -61,10 +58,11 @@ static double run(struct pace *pace, double factor) {
 /* Of ten recordings of examples/record/train_gpt.py on an H100 and an H200 whose threads held them up (own GPT, llama; 512 to 768
  * features; shapes recorded), steps without the profiler took 0.41 to 0.64 times as long: 0.50 in the middle, with a standard deviation of
  * 0.14. As wide again as threads of one program differ from process to process. */
-static const struct lumos_pace USUAL = {0.5, 0.25, 1};
+static const struct lumos_pace USUAL = {0.5, 0.25, 1, 0};
 static const double NEAR = 0.002, HOLD = 0.03; /* of a step: steps differ by more than the first. Chosen */
 
-static const double LEAST_CLOCK = 0.002, MOST_CLOCK = 0.1;
+/* Between the base and the boost clock of an H100 lies a fifth (1,590 and 1,980 MHz): no clock explains more. */
+static const double LEAST_CLOCK = 0.002, MOST_CLOCK = 0.2;
 
 /* Of steps of so long, do kernels that compute fill most? */
 static bool computes(const struct pace *pace, double step) {
@@ -78,29 +76,25 @@ static bool computes(const struct pace *pace, double step) {
   return sum >= MOST * step * (double)pace->steps;
 }
 
-/* With threads at the usual pace, what kernels take such that a step takes as long as the timed ones. */
-static double device_of(struct pace *pace, double timed) {
-  enum { TIMES = 3 }; /* most of the step goes with it, so that each leaves less than a tenth of what is off */
-  double taken = run(pace, USUAL.factor);
-  double off = fabs(timed / fmax(taken, 1) - 1);
-  if (!computes(pace, taken) || off < LEAST_CLOCK || off > MOST_CLOCK) {
-    return 1;
+/* Threads explain what lies between a step with them as recorded and one with none; only the rest is what kernels took. */
+static void find_clock(const struct pace *pace, double timed, double own, double alone, struct lumos_pace *found) {
+  double off = timed > own ? timed / own - 1 : timed < alone ? timed / alone - 1 : 0;
+  if (computes(pace, own) && fabs(off) >= LEAST_CLOCK) {
+    found->off = off;
+    found->device = fabs(off) <= MOST_CLOCK ? 1 + off : 1;
   }
-  for (int i = 0; i < TIMES && taken > 0; i++) {
-    pace->device *= timed / taken;
-    taken = run(pace, USUAL.factor);
-  }
-  return pace->device;
 }
 
 static struct lumos_pace search(struct pace *pace, double timed) {
   enum { MOST = 10 }; /* halvings: a thousandth of the factor */
   double low = 0, high = 1, own = run(pace, 1), alone = run(pace, 0);
   if (own - alone < HOLD * own) {
-    return (struct lumos_pace){USUAL.factor, USUAL.sigma, device_of(pace, timed)};
+    struct lumos_pace found = USUAL;
+    find_clock(pace, timed, own, alone, &found);
+    return found;
   }
   if (own <= timed * (1 + NEAR)) {
-    return (struct lumos_pace){1, 0, 1};
+    return (struct lumos_pace){1, 0, 1, 0};
   }
   double wanted = fmax(timed, alone) * (1 + NEAR); /* what streams take by themselves stays */
   for (int i = 0; i < MOST; i++) {                 /* the slowest threads with which steps are that short */
@@ -109,14 +103,14 @@ static struct lumos_pace search(struct pace *pace, double timed) {
     low = fits ? middle : low;
     high = fits ? high : middle;
   }
-  return (struct lumos_pace){low, 0, 1};
+  return (struct lumos_pace){low, 0, 1, 0};
 }
 
 struct lumos_pace lumos_pace_find(const struct lumos_job *job) {
-  struct pace pace = {.job = job, .device = 1};
+  struct pace pace = {.job = job};
   double timed = find_timed(job);
   if (!(timed > 0)) {
-    return (struct lumos_pace){1, 0, 1};
+    return (struct lumos_pace){1, 0, 1, 0};
   }
   lumos_engine_prepare(&pace.engine, job, LUMOS_MODEL_LUMOS);
   lumos_find_stretches(job, &pace.stretches);

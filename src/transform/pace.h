@@ -14,6 +14,7 @@ struct lumos_pace {
   double factor; /* for what threads take; at most 1 */
   double sigma;  /* one standard deviation of its logarithm; 0: timed steps show it */
   double device; /* for what computing kernels take; 1 unless they fill the step */
+  double off;    /* how much longer the timed steps took than kernels and threads explain, as a share; 0: they do */
 };
 
 /* The largest factor with which the simulated steps take no more than the timed ones took, or than streams take by themselves; 1

@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Is an op around it one of a forward pass, which autograd numbers? Checkpoints compute such again in backward nodes. */
+static bool is_again(const struct lumos_job *job, size_t s) {
+  uint32_t span = (uint32_t)s;
+  for (size_t depth = 0; span != LUMOS_NONE && depth < job->spans.count; depth++) {
+    const struct lumos_span *op = &job->spans.items[span];
+    if (op->forward != LUMOS_NONE || strstr(lumos_string(job->strings, op->name), "Backward") != NULL) {
+      return false; /* a node's function has its forward op's number */
+    }
+    if (op->kind == LUMOS_SPAN_OP && op->sequence != LUMOS_ABSENT) {
+      return true;
+    }
+    span = op->parent;
+  }
+  return false;
+}
+
 /* By span: the innermost node of autograd around a product of two matrices; LUMOS_NONE: it is not one, or there is none. */
 static uint32_t *find_nodes(const struct lumos_job *job) {
   static const char engine[] = "autograd::engine::evaluate_function";
@@ -12,7 +28,8 @@ static uint32_t *find_nodes(const struct lumos_job *job) {
   for (size_t s = 0; s < job->spans.count; s++) {
     const struct lumos_operation_rule *rule =
         lumos_operation_rule(lumos_string(job->strings, job->spans.items[s].name));
-    bool product = rule != NULL && rule->form == LUMOS_PRODUCT && job->spans.items[s].shapes != LUMOS_NO_STRING;
+    bool product = rule != NULL && rule->form == LUMOS_PRODUCT && job->spans.items[s].shapes != LUMOS_NO_STRING &&
+                   !is_again(job, s);
     uint32_t span = product ? job->spans.items[s].parent : LUMOS_NONE;
     for (size_t depth = 0; span != LUMOS_NONE && depth < job->spans.count; depth++) {
       if (strncmp(lumos_string(job->strings, job->spans.items[span].name), engine, sizeof engine - 1) == 0) {

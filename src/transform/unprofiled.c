@@ -53,33 +53,38 @@ static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled pa
 
 /* Kernels as they ran in the steps that were timed. What lies between those and the recorded ones is the difference of two recordings of
  * one job, so another such may lie as far off. */
-static void at_clock(struct lumos_job *job, double factor) {
-  for (uint32_t t = 0; t < job->tasks.count && factor != 1; t++) {
+static void at_clock(struct lumos_job *job, const struct lumos_pace *pace) {
+  bool scales = pace->device != 1;
+  for (uint32_t t = 0; t < job->tasks.count && scales; t++) {
     struct lumos_task *task = &job->tasks.items[t];
     struct lumos_times own = lumos_own_times(job, t);
     if (lumos_on_stream(job, task) && lumos_is_compute(task->kind) && own.dur > 0) {
       (void)lumos_edit_mark(job, task);
-      lumos_set_own_times(job, task, (struct lumos_times){llround((double)own.dur * factor), own.lag});
+      lumos_set_own_times(job, task, (struct lumos_times){llround((double)own.dur * pace->device), own.lag});
     }
   }
-  if (factor != 1) {
+  if (pace->off != 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
-    lumos_text_format(&text,
-                      "kernels fill the recorded steps, and the steps that were timed without the profiler took %+.1f "
-                      "%% as long: kernels are "
-                      "taken to have run so much %s then, as at another clock",
-                      100 * (factor - 1), factor < 1 ? "faster" : "slower");
+    lumos_text_format(
+        &text, "kernels fill the recorded steps, and the steps that were timed without the profiler took %.1f %% %s. ",
+        100 * fabs(pace->off), pace->off < 0 ? "less" : "more");
+    lumos_text_put(
+        &text, scales
+                   ? "The kernels are taken to have run so much faster or slower then, as at another clock"
+                   : "No clock varies so much, so something else held one of the two up. The recorded steps are taken "
+                     "for the job, and the range allows for both");
     lumos_text_char(&text, '\0');
-    lumos_job_note(job, "transform.profiler_clock", LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
+    lumos_job_note(job, "transform.profiler_clock", scales ? LUMOS_INFO : LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
+                   scales ? NULL : "record again, on a machine that does nothing else");
     lumos_text_free(&text);
-    lumos_note_another_recording(job, factor - 1);
+    lumos_note_another_recording(job, pace->off);
   }
 }
 
 /* The pace of threads once the stretches between rows are as short as that; of a recording alone: a changed job takes another time
  * than its recording's steps that were timed. */
 static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_profiler *profiler) {
-  struct lumos_pace pace = recorded ? lumos_pace_find(job) : (struct lumos_pace){1, 0, 1};
+  struct lumos_pace pace = recorded ? lumos_pace_find(job) : (struct lumos_pace){1, 0, 1, 0};
   profiler->pace_sigma = pace.sigma;
   for (uint32_t t = 0; t < job->tasks.count && pace.factor < 1; t++) {
     struct lumos_times own = lumos_own_times(job, t);
@@ -97,7 +102,7 @@ static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_pro
                    "are then. Twice as fast is assumed, as in other recordings; the range allows for less and more",
                    "record a job that its CPUs hold up, such as one with a smaller micro-batch");
   }
-  at_clock(job, pace.device);
+  at_clock(job, &pace);
   bool timed = false;
   for (size_t i = 0; i < job->ranks.count; i++) {
     timed |= job->ranks.items[i].unprofiled_dur != LUMOS_ABSENT;

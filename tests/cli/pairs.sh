@@ -105,8 +105,16 @@ lumos-transform --unprofiled "$pairs/h200/hidden=4096,heads=32" 2>message >slowe
 check 'a note says at what pace kernels run' grep -q 'transform.profiler_clock' slower
 lumos-sim --opportunities off slower -o slower.sim 2>message
 lumos-render slower.sim --format json -o slower.json
-check "without the profiler a step is as long as it was, within 0.3 %" \
-  jq -e --argjson true "$(truth 'h200/hidden=4096,heads=32')" '.step_time.simulated / $true - 1 | . > -0.003 and . < 0.003' slower.json
+check "without the profiler a step is as long as it was, within 1 %" \
+  jq -e --argjson true "$(truth 'h200/hidden=4096,heads=32')" '.step_time.simulated / $true - 1 | . > -0.01 and . < 0.01' slower.json
+# Timed steps that took a third more are no matter of a clock: kernels stay, a warning says so, and the range reaches them.
+longer=$(($(truth 'h200/hidden=4096,heads=32') * 4 / 3))
+gzip -dc "$pairs/h200/hidden=4096,heads=32/rank0.json.gz" | sed -E "s/(\"unprofiled\": \{\"steps\": 3, \"dur\": )[0-9]+/\1$((3 * longer))/" >longer.json
+lumos-transform --unprofiled --layers 4 longer.json -o longer.graph 2>message
+grep -q '"transform.profiler_clock","level":"warning"' longer.graph || fail 'nothing says that timed steps contradict the recorded ones'
+lumos-sim --opportunities off longer.graph -o longer.sim 2>message
+check 'the range reaches what contradicts the recording' \
+  jq -e --argjson longer "$longer" '.step_time | .high > $longer and .simulated < 0.8 * $longer' <(lumos-render longer.sim --format json)
 lumos-transform --unprofiled "$pairs/h100/$small" 2>message >threads
 ! grep -q 'transform.profiler_clock' threads || fail 'kernels of a job that its threads hold up have another pace'
 
