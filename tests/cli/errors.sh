@@ -118,8 +118,9 @@ for scale in nonsense kind=gemm kind=gemm=x kind=gemm=-1 kind=gemm=1e3 kind=noki
 done
 expect 0 lumos-transform --scale 'name~no such kernel=2' parse -o nothing
 says 'no such kernel'
-expect 2 lumos-render parse sim sim -o none.html
-says 'two to compare' lumos-report
+# shellcheck disable=SC2046
+expect 2 lumos-render $(printf 'sim %.0s' {1..27}) -o none.html
+says '26'
 expect 2 lumos-render sim -o none.docx
 says none.docx .html .json --format
 expect 2 lumos-render sim -o html
