@@ -358,6 +358,18 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
   return both->built != NULL;
 }
 
+static void tell_recompute(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  bool full = asked->recompute == LUMOS_RECOMPUTE_FULL;
+  if (asked->recompute != 0 && rebuild_computes_again(job) == full) {
+    lumos_job_note(
+        built, "transform.recompute_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+        full ? "the recorded backward passes compute layers again already, so --recompute=full changes nothing"
+             : "the recorded backward passes compute nothing again, as far as their ops show it, so --recompute=none "
+               "changes nothing",
+        NULL);
+  }
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
@@ -394,6 +406,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     tell_kept(both.built, job);
     tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
+    tell_recompute(both.built, job, asked);
     put_folded(both.built, recorded_replicas(job));
   }
   rebuild_kept_free(&kept);

@@ -98,6 +98,15 @@ done
 
 # ---- what does not show it ----
 
+# What is asked for is so already.
+recorded recorded
+built same --recompute none
+grep -qF '"code":"transform.recompute_kept"' same || fail 'nothing says that --recompute none changes nothing'
+built full --recompute full
+! grep -qF '"code":"transform.recompute_kept"' full || fail '--recompute full is said to change nothing'
+lumos-transform --recompute full full -o again 2>message || fail "--recompute full of a job that does: $(head -c 300 message)"
+grep -qF '"code":"transform.recompute_kept"' again || fail 'nothing says that --recompute full changes nothing'
+
 # A compiled pass that computes again: its products for inputs are not alone, and neither is what --recompute would take out or put in.
 again=$source_folder/examples/pairs/h200/llama,kv-heads=8,compile,recompute
 for asked in '--tp 2' '--recompute none' '--recompute full'; do
