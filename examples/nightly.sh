@@ -16,12 +16,14 @@
 #
 # Exit status: 0, 1 where a job regressed, 2 where one failed. Messages go to standard error.
 #
-#   crontab   30 6 * * *  /opt/lumos/examples/nightly.sh /data/traces /srv/www/nights --gate /etc/lumos/thresholds.json
+#   crontab   PATH=/usr/local/bin:/usr/bin:/bin   (its own line, with where the tools are)
+#             30 6 * * *  /opt/lumos/examples/nightly.sh /data/traces /srv/www/nights --gate /etc/lumos/thresholds.json
 #   systemd   lumos-nightly.service and lumos-nightly.timer beside this file
 set -uo pipefail
+export LC_ALL=C # names and their order do not depend on who calls
 
 usage() {
-  sed -n '2,23s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,24s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 say() { printf 'nightly: %s\n' "$*" >&2; }
@@ -39,6 +41,7 @@ while [ $# -ge 2 ]; do
   shift 2
 done
 [[ $# -eq 0 && $keep =~ ^[1-9][0-9]*$ && $night =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || usage
+command -v lumos-report >/dev/null || { say "lumos-report is not on the PATH ($PATH); cron wants a line PATH=..."; exit 2; }
 [ -d "$traces" ] || { say "$traces is not a folder of traces"; exit 2; }
 [ -z "$thresholds" ] || [ -r "$thresholds" ] || { say "$thresholds cannot be read"; exit 2; }
 mkdir -p "$history" || exit 2
@@ -95,7 +98,10 @@ references() {
 # gate FOLDER: of $made, where there are enough nights.
 gate() {
   local name status options=()
-  while IFS= read -r name; do options+=(--baseline "$1/$name.json"); done < <(references "$1")
+  while IFS= read -r name; do
+    # A summary that was cut, on a disk that was full, is no baseline; those that are left are.
+    [ "$(tail -c 2 "$1/$name.json")" != '}' ] || options+=(--baseline "$1/$name.json")
+  done < <(references "$1")
   [ ${#options[@]} -ge $((2 * fewest)) ] || return 0
   lumos-render --gate "$thresholds" "${options[@]}" "$made/$night.json" -o "$made/$night.gate.json" 2>"$made/message"
   status=$?

@@ -47,11 +47,36 @@ static void draw_in(const double *values, size_t count, size_t window, double *d
   }
 }
 
+/* Squares of how nights differ that are so far apart, but for the largest, among which shifts of the mean are. */
+static double differences_of(const double *values, size_t count, size_t apart, double *scratch) {
+  static const double KEPT = 0.85; /* chosen */
+  size_t all = count - apart, kept = (size_t)(KEPT * (double)all);
+  double sum = 0;
+  for (size_t i = 0; i < all; i++) {
+    scratch[i] = fabs(values[i + apart] - values[i]);
+  }
+  qsort(scratch, all, sizeof *scratch, by_size);
+  for (size_t i = 0; i < kept; i++) {
+    sum += scratch[i] * scratch[i];
+  }
+  return kept > 0 ? sum / (double)kept : 0;
+}
+
+/* How much a night is bound to the one before it, from 0: of a first-order autoregression, by how much more than neighbors the nights
+ * differ that have one between them, as far as so many nights show it surely. They show it badly, but a shift that is not found yet does not look like it, as it does
+ * about the means of two parts. So the smaller of both counts. */
+static double correlation_of(const double *values, size_t count, double *scratch) {
+  static const double MOST = 0.9, SURE = 1.645; /* one side of 95 %, of about 1 / sqrt(count) each */
+  double near = differences_of(values, count, 1, scratch), far = differences_of(values, count, 2, scratch);
+  return near > 0 ? fmin(fmax(far / near - 1 - SURE / sqrt((double)count), 0), MOST) : 0;
+}
+
 /* ---- One shift, or two ---- */
 
 struct stretch {
   const double *values;
   const double *steady; /* the same without spells of bad nights, for what came and went */
+  double bound;         /* the correlation of neighbors, of all nights */
   size_t first, end;
 };
 
@@ -89,8 +114,8 @@ static struct split split_of(const struct stretch *stretch, const struct sums *a
   return split;
 }
 
-/* How much a night is bound to the one before it, from 0: the correlation of neighbors about the split's means. */
-static double correlation_of(const struct stretch *stretch, const double *values, const struct split *split) {
+/* The same about the split's means. */
+static double correlation_about(const struct stretch *stretch, const double *values, const struct split *split) {
   double before = 0, products = 0, squares = 0;
   for (size_t i = stretch->first; i < stretch->end; i++) {
     double off = values[i] - (i >= split->from && i < split->until ? split->these : split->others);
@@ -108,7 +133,7 @@ static double chance_of(const struct stretch *stretch, const double *values, con
   if (difference == 0 || split->within <= 0) {
     return difference == 0 ? 1 : 0;
   }
-  double bound = correlation_of(stretch, values, split);
+  double bound = fmin(stretch->bound, correlation_about(stretch, values, split));
   double t = fabs(difference) / sqrt(split->within / freedom * (1 / these + 1 / others) * (1 + bound) / (1 - bound));
   return fmin(1, splits * compare_student_tails(t, freedom));
 }
@@ -214,18 +239,19 @@ static void segment(const struct stretch *whole, struct history_changes *changes
       continue;
     }
     add_change(changes, split.from);
-    lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, stretch.first, split.from}));
-    lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, split.from, split.until}));
+    lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, whole->bound, stretch.first, split.from}));
+    lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, whole->bound, split.from, split.until}));
     if (split.until < stretch.end) {
       add_change(changes, split.until);
-      lumos_vector_push(&open, ((struct stretch){whole->values, whole->steady, split.until, stretch.end}));
+      lumos_vector_push(&open,
+                        ((struct stretch){whole->values, whole->steady, whole->bound, split.until, stretch.end}));
     }
   }
   lumos_vector_free(&open);
 }
 
 static struct stretch stretch_around(const struct stretch *whole, const struct history_changes *changes, size_t i) {
-  return (struct stretch){whole->values, whole->steady, i == 0 ? whole->first : changes->items[i - 1].at,
+  return (struct stretch){whole->values, whole->steady, whole->bound, i == 0 ? whole->first : changes->items[i - 1].at,
                           i + 1 == changes->count ? whole->end : changes->items[i + 1].at};
 }
 
@@ -265,7 +291,7 @@ void history_find_changes(const double *values, size_t count, struct history_cha
   double *drawn = lumos_allocate(4 * count * sizeof *drawn), *steady = drawn + count, *weights = steady + count;
   draw_in(values, count, WINDOW, drawn);
   draw_in(values, count, count < WIDE ? count : WIDE, steady);
-  const struct stretch whole = {drawn, steady, 0, count};
+  const struct stretch whole = {drawn, steady, correlation_of(drawn, count, weights), 0, count};
   segment(&whole, changes);
   prune(&whole, changes);
   for (size_t i = 0; i < changes->count; i++) {

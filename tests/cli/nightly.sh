@@ -67,7 +67,10 @@ night 0 2026-07-06
 there gpt/2026-07-06.{html,json,gate.json,gate.md}
 jq -e '.metrics[0].baselines == 5 and .verdict != "regression"' nights/gpt/2026-07-06.gate.json >/dev/null || fail "the gate of an equal night says $(cat nights/gpt/2026-07-06.gate.json)"
 emulate traces/gpt --seed 3 --slow-host 0=1.3
+mv nights/gpt/2026-07-03.json whole.json # one that was cut is no baseline, and the others are
+head -c 1000 whole.json >nights/gpt/2026-07-03.json
 night 1 2026-07-07
+mv whole.json nights/gpt/2026-07-03.json
 grep -q '^nightly: gpt: lumos-render: regression: step_time +' said || fail "a regression is told as '$(cat said)'"
 page
 grep -q '<h1>gpt is worse than its baseline: step time +' page.html || fail 'the page does not begin with the regression'
@@ -112,6 +115,10 @@ for wrong in '' 'traces' 'missing nights' 'traces nights --keep 0' 'traces night
   "$nightly" $wrong >said 2>&1 && fail "'nightly.sh $wrong' is done"
   [ -s said ] || fail "'nightly.sh $wrong' says nothing"
 done
+if [ ! -x /usr/bin/lumos-report ] && [ ! -x /bin/lumos-report ]; then
+  PATH=/usr/bin:/bin "$BASH" "$nightly" traces nights >said 2>&1
+  [ $? -eq 2 ] && grep -q 'lumos-report is not on the PATH' said || fail "without the tools it says: $(cat said)"
+fi
 mkdir nothing
 "$nightly" nothing empty >said 2>&1
 [ $? -eq 2 ] && grep -q 'holds no traces' said || fail "a folder without traces: $(cat said)"

@@ -117,6 +117,32 @@ static void test_planted(void **unused) {
   assert_true(tally.found >= 950);
 }
 
+/* The second shift must not make neighbors look bound to each other, which would hide both: as in the 30 nights of cli/nightly. */
+static void test_two_of_them(void **unused) {
+  (void)unused;
+  enum { TRIALS = 1000, NIGHTS = 30, FIRST = 10, SECOND = 21 };
+  static const double UP[] = {4, 7}; /* of a shift, in standard deviations */
+  static const int LEAST[] = {850, 850};
+  for (size_t k = 0; k < 2; k++) {
+    int both = 0;
+    state = 30 + k;
+    for (int i = 0; i < TRIALS; i++) {
+      double values[NIGHTS];
+      struct history_changes changes = {0};
+      draw_series(NORMAL, values, NIGHTS);
+      for (size_t night = FIRST; night < NIGHTS; night++) {
+        values[night] += night < SECOND ? UP[k] : 2 * UP[k];
+      }
+      history_find_changes(values, NIGHTS, &changes);
+      both += changes.count == 2 && labs((long)changes.items[0].at - FIRST) <= 1 &&
+              labs((long)changes.items[1].at - SECOND) <= 1;
+      lumos_vector_free(&changes);
+    }
+    print_message("two of %g sigma: both found in %d of %d\n", UP[k], both, TRIALS);
+    assert_true(both >= LEAST[k]);
+  }
+}
+
 static void find(const double *values, size_t count, struct history_changes *changes) {
   *changes = (struct history_changes){0};
   history_find_changes(values, count, changes);
@@ -191,6 +217,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_false_alarms),
       cmocka_unit_test(test_planted),
+      cmocka_unit_test(test_two_of_them),
       cmocka_unit_test(test_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
