@@ -155,7 +155,7 @@ static void find_weights(struct search *search) {
     event->whole = node->attends && node->products > 2 && !event->forward;
     if (event->what == PRODUCT && !event->forward) {
       bool turn = (event->node == last_node || event->whole) && !last;
-      event->weight = node->products > 2 ? sums_tokens(search, event, turn) : turn;
+      event->weight = node->products > 2 || event->node == LUMOS_NONE ? sums_tokens(search, event, turn) : turn;
       last = event->weight;
       last_node = event->node;
     }

@@ -44,7 +44,8 @@ static void read_experts(const struct lumos_job *job, struct lumos_sizes *sizes)
   bool known = was[LUMOS_SEQUENCE] != LUMOS_ABSENT && was[LUMOS_MICRO_BATCH] != LUMOS_ABSENT;
   struct lumos_experts experts =
       lumos_experts_find(job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] : 0);
-  if (experts.chosen > 0 && experts.ffn <= LARGEST && experts.count <= LARGEST && experts.chosen <= experts.count) {
+  if (experts.chosen > 0 && experts.ffn <= LARGEST / sizes->shards_were && experts.count <= LARGEST &&
+      experts.chosen <= experts.count) {
     sizes->experts = experts.count;
     sizes->chosen = experts.chosen;
     sizes->ffn_matrices = experts.gate ? 3 : 2;

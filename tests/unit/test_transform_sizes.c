@@ -316,6 +316,8 @@ static void experts_are_read_off_their_products(void **state) {
   expect_side(&anywhere, LUMOS_OF_WEIGHT, "aten::mm", "[[2048, 4096], [4096, 1024]]", "[]",
               "[[1024, 4096], [4096, 1024]]", true);
 
+  model->sizes.tp = 1 << 26; /* so many shards of such experts are wider than any number of features */
+  assert_false(lumos_sizes_read(job, "ffn=1792", &sizes, &error));
   assert_true(lumos_grouped_products(grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]") == 4096. * 1024 * 7168);
   assert_true(lumos_grouped_products("aten::mm", "[[4096, 7168], [7168, 1024]]") == 0);
   assert_true(lumos_grouped_products(grouped, "[[4096], [16, 1024, 7168], [16], [], []]") == 0);
