@@ -14,8 +14,9 @@
  * taken for one, at half of LUMOS_COMPARE_LEVEL for the step, and at the other half, divided by the number of questions
  * (Bonferroni), for rows. Of few steps a row's variance is hardly known; so rows are first asked together how much they
  * vary, as a share of what they take, and each is bound to that (student.c). With one step of each there is no spread to
- * compare with, and nothing is known of what is chance. The test knows how steps of a recording vary, not how recordings
- * do.
+ * compare with, and nothing is known of what is chance. Of few steps noise is large only because they are few: then a
+ * smaller difference is neither shown nor ruled out (LUMOS_COMPARE_INCONCLUSIVE). The test knows how steps of a recording
+ * vary, not how recordings do.
  */
 #ifndef LUMOS_COMPARE_H
 #define LUMOS_COMPARE_H
@@ -99,6 +100,16 @@ struct lumos_compared_rank {
   int64_t kind_change; /* by how much; 0: nothing did */
 };
 
+/* What is known of the difference of the steps. */
+enum lumos_compare_outcome {
+  LUMOS_COMPARE_UNKNOWN,      /* noise is not known: one step of each */
+  LUMOS_COMPARE_ALIKE,        /* no difference beyond noise, or none at all */
+  LUMOS_COMPARE_INCONCLUSIVE, /* within noise, and the steps are too few to say that there is none */
+  LUMOS_COMPARE_DIFFERENT
+};
+/* "unknown" "alike" "inconclusive" "different" */
+const char *lumos_compare_outcome_name(enum lumos_compare_outcome outcome);
+
 struct lumos_comparison {
   struct lumos_strings *strings;
   const char *names[2]; /* of the jobs: "A", and "B", or of several the other's */
@@ -106,6 +117,7 @@ struct lumos_comparison {
   struct lumos_compared_job jobs[2];
   int64_t noise;     /* steps differ from this difference on; LUMOS_ABSENT: not known */
   bool step_differs; /* by more than that, or by what changed rows account for half of */
+  enum lumos_compare_outcome outcome;
   /* Each of these adds up to both mean steps. */
   struct lumos_compared_parts classes; /* of the breakdown (struct lumos_partition) */
   struct lumos_compared_parts kinds;   /* of kernels, and idle */

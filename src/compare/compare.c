@@ -14,6 +14,11 @@ const char *lumos_match_name(enum lumos_match match) {
   return match <= LUMOS_MATCH_NONE ? names[match] : NULL;
 }
 
+const char *lumos_compare_outcome_name(enum lumos_compare_outcome outcome) {
+  static const char *const names[] = {"unknown", "alike", "inconclusive", "different"};
+  return outcome <= LUMOS_COMPARE_DIFFERENT ? names[outcome] : NULL;
+}
+
 /* ---- The jobs ---- */
 
 const char *lumos_compared_name(size_t job) {
@@ -137,6 +142,24 @@ static bool rows_show_it(const struct lumos_comparison *comparison) {
          llabs(shown) >= llabs(longer) - llabs(longer) / 2;
 }
 
+/* Noise of few steps is large because they are few, so what it hides may well be a difference. Not so where it is small
+ * all the same. */
+static enum lumos_compare_outcome find_outcome(const struct lumos_comparison *comparison) {
+  enum {
+    FEW = 12,         /* steps of both together. Chosen: noise is 1.5 times that of as many as one likes */
+    SMALL_PERCENT = 2 /* of a step. Chosen: what a comparison has to find */
+  };
+  const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+  if (comparison->noise == LUMOS_ABSENT) {
+    return LUMOS_COMPARE_UNKNOWN;
+  }
+  if (comparison->step_differs) {
+    return LUMOS_COMPARE_DIFFERENT;
+  }
+  bool few = a->steps + b->steps < FEW, small = comparison->noise <= a->step / 100 * SMALL_PERCENT;
+  return few && !small && a->step != b->step ? LUMOS_COMPARE_INCONCLUSIVE : LUMOS_COMPARE_ALIKE;
+}
+
 /* ---- Order ---- */
 
 static int compare_names(const struct lumos_strings *strings, const struct lumos_compared_work *a,
@@ -217,6 +240,7 @@ static void compare_sides(struct lumos_comparison *comparison, const struct comp
   compare_rows_test(&gpu_table, more / LEAST, LUMOS_COMPARE_LEVEL / 2 / questions, grains);
   compare_rows_test(&call_table, more / LEAST, LUMOS_COMPARE_LEVEL / 2 / questions, grains);
   comparison->step_differs = comparison->step_differs || rows_show_it(comparison);
+  comparison->outcome = find_outcome(comparison);
   compare_waterfalls(comparison, sides, gpu);
   compare_find_carrier(comparison, sides);
   drop_idle(&comparison->rows);

@@ -123,7 +123,8 @@ void compare_begin_json(const struct lumos_comparison *comparison, struct lumos_
   put_job(comparison, 1, out);
   lumos_text_put(out, "\"noise\":");
   put_number(comparison->noise, out);
-  lumos_text_format(out, ",\n\"step_differs\":%s,\n", truth(comparison->step_differs));
+  lumos_text_format(out, ",\n\"step_differs\":%s,\n\"outcome\":\"%s\",\n", truth(comparison->step_differs),
+                    lumos_compare_outcome_name(comparison->outcome));
   put_parts(comparison, "classes", &comparison->classes, out);
   put_parts(comparison, "kinds", &comparison->kinds, out);
   put_parts(comparison, "layers", &comparison->layers, out);

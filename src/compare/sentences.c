@@ -78,7 +78,9 @@ void compare_put_noise(const struct lumos_comparison *comparison, struct lumos_t
     lumos_text_put(out, " a step, from how steps vary within each recording; two recordings of one job may differ by "
                         "more.");
     int64_t longer = comparison->jobs[1].step - comparison->jobs[0].step;
-    if (comparison->step_differs && llabs(longer) <= comparison->noise) {
+    if (comparison->outcome == LUMOS_COMPARE_INCONCLUSIVE) {
+      lumos_text_put(out, " It is this large because the steps are few: compare more steps.");
+    } else if (comparison->step_differs && llabs(longer) <= comparison->noise) {
       lumos_text_put(out, " The step differs by less, but the work below changed beyond noise.");
     }
   }

@@ -21,69 +21,70 @@ static size_t shortest_of(const struct compare_page *page) {
   return shortest;
 }
 
-/* Of the others, how many differ from the first, and of how many noise is unknown. */
-struct counts {
-  size_t differ, unknown;
-};
-
-static struct counts count_others(const struct compare_page *page) {
-  struct counts counts = {0, 0};
+static size_t count_outcome(const struct compare_page *page, enum lumos_compare_outcome outcome) {
+  size_t count = 0;
   for (size_t i = 0; i < page->compared->count; i++) {
-    const struct lumos_comparison *comparison = page->compared->comparisons[i];
-    counts.unknown += comparison->noise == LUMOS_ABSENT;
-    counts.differ += comparison->noise != LUMOS_ABSENT && comparison->step_differs;
+    count += page->compared->comparisons[i]->outcome == outcome;
   }
-  return counts;
+  return count;
 }
 
-/* "B and D", "B, C and D": those whose steps cannot be told from that of A. Returns how many. */
-static size_t put_alike(const struct compare_page *page, struct lumos_text *out) {
-  size_t alike = 0, seen = 0;
-  for (size_t i = 0; i < page->compared->count; i++) {
-    alike += page->compared->comparisons[i]->noise != LUMOS_ABSENT && !page->compared->comparisons[i]->step_differs;
-  }
+/* "B and D", "B, C and D": those with that outcome. Returns how many. */
+static size_t put_jobs(const struct compare_page *page, enum lumos_compare_outcome outcome, struct lumos_text *out) {
+  size_t count = count_outcome(page, outcome), seen = 0;
   for (size_t i = 0; i < page->compared->count; i++) {
     const struct lumos_comparison *comparison = page->compared->comparisons[i];
-    if (comparison->noise != LUMOS_ABSENT && !comparison->step_differs) {
+    if (comparison->outcome == outcome) {
       seen++;
-      lumos_text_format(out, "%s%s", seen == 1 ? "" : seen == alike ? " and " : ", ", comparison->names[1]);
+      lumos_text_format(out, "%s%s", seen == 1 ? "" : seen == count ? " and " : ", ", comparison->names[1]);
     }
   }
-  return alike;
+  return count;
 }
 
-/* "D has the shortest step, 8.10 ms: 6.2 % less than A. B and C do not differ from A." */
+/* " B and C do not differ from A in step time beyond noise. Whether D does is not known: its steps are too few." */
+static void put_others(const struct compare_page *page, struct lumos_text *out) {
+  struct lumos_text names = LUMOS_TEXT_BUFFER;
+  size_t number = put_jobs(page, LUMOS_COMPARE_ALIKE, &names);
+  if (number > 0) {
+    lumos_text_format(out, " %.*s %s not differ from A in step time beyond noise.", (int)names.length, names.bytes,
+                      number == 1 ? "does" : "do");
+  }
+  names.length = 0;
+  number = put_jobs(page, LUMOS_COMPARE_INCONCLUSIVE, &names);
+  if (number > 0) {
+    lumos_text_format(out, " Inconclusive: steps of %.*s and A are too few to say whether %s.", (int)names.length,
+                      names.bytes, number == 1 ? "it differs" : "they differ");
+  }
+  if (count_outcome(page, LUMOS_COMPARE_UNKNOWN) > 0) {
+    lumos_text_put(out, " Of jobs with one step here noise is unknown.");
+  }
+  lumos_text_free(&names);
+}
+
+/* "D has the shortest step, 8.10 ms: 6.2 % less than A. B and C do not differ from A in step time beyond noise." */
 static void put_verdict(const struct compare_page *page, struct lumos_text *out) {
   size_t shortest = shortest_of(page), count = page->compared->count;
   const struct lumos_compared_job *a = compare_page_job(page, 0), *best = compare_page_job(page, shortest);
-  struct counts counts = count_others(page);
-  if (counts.differ == 0 && counts.unknown == 0) {
-    lumos_text_format(out, "None of the other %zu jobs differs from A in step time, which is ", count);
+  if (count_outcome(page, LUMOS_COMPARE_ALIKE) == count) {
+    lumos_text_format(out, "None of the other %zu jobs differs from A beyond noise in step time, which is ", count);
     report_put_time(out, a->step);
-    lumos_text_put(out, " there: from step to step it varies by more.");
+    lumos_text_put(out, " there.");
     return;
   }
-  const struct lumos_comparison *comparison = compare_page_comparison(page, shortest);
   lumos_text_format(out, "%s has the shortest step, ", lumos_compared_name(shortest));
   report_put_time(out, best->step);
   if (shortest > 0 && a->step > 0) {
+    enum lumos_compare_outcome outcome = compare_page_comparison(page, shortest)->outcome;
     lumos_text_put(out, ": ");
     report_put_share(out, report_share(a->step - best->step, a->step));
     lumos_text_put(out, " less than A");
-    lumos_text_put(out,
-                   comparison->noise != LUMOS_ABSENT && !comparison->step_differs ? ", which is within noise" : "");
+    lumos_text_put(out, outcome == LUMOS_COMPARE_ALIKE          ? ", which is within noise"
+                        : outcome == LUMOS_COMPARE_INCONCLUSIVE ? ", which may be noise"
+                                                                : "");
   }
   lumos_text_char(out, '.');
-  struct lumos_text alike = LUMOS_TEXT_BUFFER;
-  size_t number = put_alike(page, &alike);
-  if (number > 0) {
-    lumos_text_format(out, " %.*s %s not differ from A in step time.", (int)alike.length, alike.bytes,
-                      number == 1 ? "does" : "do");
-  }
-  if (counts.unknown > 0) {
-    lumos_text_put(out, " Jobs with one step here say nothing of chance.");
-  }
-  lumos_text_free(&alike);
+  put_others(page, out);
 }
 
 /* ---- The first screen ---- */
@@ -199,10 +200,16 @@ static void make_parts(const struct compare_page *page, list_of *list, const cha
 
 static const char *outcome_of(const struct lumos_comparison *comparison) {
   int64_t longer = comparison->jobs[1].step - comparison->jobs[0].step;
-  return comparison->noise == LUMOS_ABSENT ? "unknown"
-         : !comparison->step_differs       ? "no difference"
-         : longer < 0                      ? "shorter"
-                                           : "longer";
+  switch (comparison->outcome) {
+    case LUMOS_COMPARE_UNKNOWN:
+      return "noise unknown";
+    case LUMOS_COMPARE_ALIKE:
+      return longer == 0 ? "no difference" : "within noise";
+    case LUMOS_COMPARE_INCONCLUSIVE:
+      return "inconclusive";
+    default:
+      return longer < 0 ? "shorter" : "longer";
+  }
 }
 
 static void make_jobs(const struct compare_page *page, struct report_table *table) {

@@ -365,15 +365,9 @@ static const struct lumos_compared_row *first_changed(const struct lumos_compare
   return i < rows->count ? &rows->items[i] : NULL;
 }
 
-/* Of steps that cannot be told apart: what can. */
-static void put_alike(struct lumos_text *out, const struct lumos_comparison *comparison) {
-  const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+/* "3 rows of work changed, most of all aten::mm (backward pass; 4 to 8 a step) by +1.20 ms" */
+static void put_changed(struct lumos_text *out, const struct lumos_comparison *comparison) {
   size_t rows = compare_changed_rows(&comparison->rows), calls = compare_changed_rows(&comparison->calls);
-  lumos_text_put(out, rows + calls == 0 ? "No difference: a step takes " : "No difference in step time: a step takes ");
-  report_put_time_beside(out, a->step, b->step);
-  lumos_text_format(out, " in %s and ", comparison->names[0]);
-  report_put_time_beside(out, b->step, a->step);
-  lumos_text_format(out, " in %s, and from step to step it varies by more", comparison->names[1]);
   const struct lumos_compared_row *row = first_changed(&comparison->rows);
   if (rows > 0) {
     lumos_text_put(out, "; but ");
@@ -381,9 +375,8 @@ static void put_alike(struct lumos_text *out, const struct lumos_comparison *com
     lumos_text_put(out, " of work changed, most of all ");
     put_row(out, comparison, row, true);
     int64_t longer = row->work[1].time - row->work[0].time;
-    lumos_text_put(out, row->time_differs || row->match == LUMOS_MATCH_NONE ? longer < 0 ? " by \xE2\x88\x92" : " by +"
-                                                                            : "");
     if (row->time_differs || row->match == LUMOS_MATCH_NONE) {
+      lumos_text_put(out, longer < 0 ? " by \xE2\x88\x92" : " by +");
       report_put_time(out, llabs(longer));
     }
   } else if (calls > 0) {
@@ -391,7 +384,53 @@ static void put_alike(struct lumos_text *out, const struct lumos_comparison *com
     lumos_text_put(out, "; but calls changed: ");
     compare_put_calls(out, comparison, row);
   }
-  lumos_text_char(out, '.');
+}
+
+/* "1.20 ms (12.0 %)" of A's step */
+static void put_of_step(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t time) {
+  report_put_time(out, time);
+  if (comparison->jobs[0].step > 0) {
+    lumos_text_put(out, " (");
+    report_put_share(out, report_share(time, comparison->jobs[0].step));
+    lumos_text_char(out, ')');
+  }
+}
+
+/* Steps that do not differ beyond noise, or not at all. */
+static void put_alike(struct lumos_text *out, const struct lumos_comparison *comparison) {
+  const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+  bool changed = compare_changed_rows(&comparison->rows) + compare_changed_rows(&comparison->calls) > 0;
+  if (a->step == b->step) {
+    lumos_text_put(out, changed ? "No difference in step time: a step takes " : "No difference: a step takes ");
+  } else {
+    lumos_text_put(out, changed ? "No difference in step time beyond noise: a step takes "
+                                : "No difference beyond noise: a step takes ");
+  }
+  report_put_time_beside(out, a->step, b->step);
+  lumos_text_format(out, " in %s and ", comparison->names[0]);
+  report_put_time_beside(out, b->step, a->step);
+  lumos_text_format(out, " in %s", comparison->names[1]);
+  if (comparison->noise == LUMOS_ABSENT) {
+    lumos_text_put(out, ", of one step each, so noise is unknown");
+  } else if (a->step != b->step) {
+    lumos_text_put(out, ", and up to ");
+    put_of_step(out, comparison, comparison->noise);
+    lumos_text_put(out, " is noise");
+  }
+  put_changed(out, comparison);
+}
+
+/* "Inconclusive: B takes 1.20 ms (12.0 %) longer a step than A, but with 3 and 4 steps up to 3.10 ms (31.0 %) may be
+ * noise" */
+static void put_inconclusive(struct lumos_text *out, const struct lumos_comparison *comparison) {
+  const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+  lumos_text_format(out, "Inconclusive: %s takes ", comparison->names[1]);
+  put_of_step(out, comparison, llabs(b->step - a->step));
+  lumos_text_format(out, " %s a step than %s, but with %u and %u steps up to ", b->step < a->step ? "less" : "longer",
+                    comparison->names[0], a->steps, b->steps);
+  put_of_step(out, comparison, comparison->noise);
+  lumos_text_put(out, " may be noise");
+  put_changed(out, comparison);
 }
 
 void compare_put_calls(struct lumos_text *out, const struct lumos_comparison *comparison,
@@ -406,24 +445,28 @@ void compare_put_calls(struct lumos_text *out, const struct lumos_comparison *co
   }
 }
 
-void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out) {
+static void put_different(struct lumos_text *out, const struct lumos_comparison *comparison) {
   const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
   int64_t difference = b->step - a->step;
-  if ((comparison->noise != LUMOS_ABSENT && !comparison->step_differs) || difference == 0) {
-    put_alike(out, comparison);
-    return;
-  }
   lumos_text_format(out, "%s takes ", comparison->names[1]);
-  report_put_time(out, llabs(difference));
-  if (a->step > 0) {
-    lumos_text_put(out, " (");
-    report_put_share(out, report_share(llabs(difference), a->step));
-    lumos_text_char(out, ')');
-  }
+  put_of_step(out, comparison, llabs(difference));
   lumos_text_format(out, " %s a step than %s", difference < 0 ? "less" : "longer", comparison->names[0]);
   if (a->device != LUMOS_NO_STRING && b->device != LUMOS_NO_STRING && a->device != b->device) {
     lumos_text_put(out, ", on another GPU");
   }
+  if (comparison->outcome == LUMOS_COMPARE_UNKNOWN) {
+    lumos_text_put(out, ", of one step each, so noise is unknown");
+  }
   put_cause(out, comparison, difference);
+}
+
+void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out) {
+  if (comparison->outcome == LUMOS_COMPARE_ALIKE || comparison->jobs[0].step == comparison->jobs[1].step) {
+    put_alike(out, comparison);
+  } else if (comparison->outcome == LUMOS_COMPARE_INCONCLUSIVE) {
+    put_inconclusive(out, comparison);
+  } else {
+    put_different(out, comparison);
+  }
   lumos_text_char(out, '.');
 }

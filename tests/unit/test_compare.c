@@ -38,6 +38,15 @@ static const struct kernel b_kernels[] = {
     {3, "s7", "copy", "other", -1, "M", "copy_", "[]", 386, 5},
 };
 
+/* Like A with 10 ns more in mm: steps of 101 and 102, 11 % longer. */
+static const struct kernel longer_kernels[] = {
+    {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 0, 100},
+    {2, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 110, 61},
+    {2, "s7", "elementwise", "backward", 1, "E", "add", "[[2]]", 171, 30},
+    {3, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 211, 62},
+    {3, "s7", "elementwise", "backward", 1, "E", "add", "[[2]]", 273, 30},
+};
+
 /* The spans stand before the tasks, one for each, and the call of each kernel in its own span, all on one thread. */
 static struct lumos_job *job_of(const struct kernel *kernels, size_t count) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -189,6 +198,28 @@ static void rows_say_what_changed(void **state) {
   lumos_comparison_free(comparison);
 }
 
+static void expect_verdict(const struct lumos_comparison *comparison, const char *expected) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_comparison_verdict(comparison, &text);
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, expected);
+  lumos_text_free(&text);
+}
+
+/* 11 % is within the 50 ns that two steps of each leave open: that is no "no difference". */
+static void few_steps_are_inconclusive(void **state) {
+  (void)state;
+  struct lumos_comparison *comparison = compared(JOB(a_kernels), JOB(longer_kernels), &everything);
+  assert_int_equal(comparison->jobs[0].step, 91);
+  assert_int_equal(comparison->jobs[1].step, 101);
+  assert_int_equal(comparison->noise, 50);
+  assert_int_equal(comparison->outcome, LUMOS_COMPARE_INCONCLUSIVE);
+  expect_verdict(comparison,
+                 "Inconclusive: B takes 10\xC2\xA0ns (11.0\xC2\xA0%) longer a step than A, but with 2 and 2 "
+                 "steps up to 50\xC2\xA0ns (54.9\xC2\xA0%) may be noise.");
+  lumos_comparison_free(comparison);
+}
+
 static void a_job_is_like_itself(void **state) {
   (void)state;
   struct lumos_comparison *comparison = compared(JOB(a_kernels), JOB(a_kernels), &everything);
@@ -214,6 +245,14 @@ static void one_step_has_no_noise(void **state) {
   const struct lumos_compared_row *products = row_of(comparison, "mm", LUMOS_MATCH_EXACT);
   assert_true(products->noise == LUMOS_ABSENT);
   assert_false(products->time_differs);
+  assert_int_equal(comparison->outcome, LUMOS_COMPARE_UNKNOWN);
+  expect_verdict(comparison, "B takes 55\xC2\xA0ns (61.1\xC2\xA0%) longer a step than A, of one step each, so noise is "
+                             "unknown; 50\xC2\xA0ns of it is matrix products, most of all mm (forward pass, layer 0).");
+  lumos_comparison_free(comparison);
+  comparison = compared(JOB(a_kernels), JOB(a_kernels), &options);
+  expect_verdict(comparison,
+                 "No difference: a step takes 90\xC2\xA0ns in A and 90\xC2\xA0ns in B, of one step each, so "
+                 "noise is unknown.");
   lumos_comparison_free(comparison);
 }
 
@@ -404,6 +443,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_add_up_to_the_steps),
       cmocka_unit_test(rows_say_what_changed),
+      cmocka_unit_test(few_steps_are_inconclusive),
       cmocka_unit_test(a_job_is_like_itself),
       cmocka_unit_test(one_step_has_no_noise),
       cmocka_unit_test(steps_that_are_not_there_are_refused),
