@@ -59,10 +59,14 @@ struct lumos_compared_job {
   int64_t typical_start, typical_end; /* and its ends in job time */
 };
 
+#define LUMOS_COMPARE_PART(part) (1U << (part)) /* enum lumos_part; 0: in none that is known */
+
 /* What one job does of a row. */
 struct lumos_compared_work {
   lumos_string_id op, shapes, name; /* of what takes longest in the row; LUMOS_NO_STRING: unknown or none */
   int32_t first_layer, last_layer;  /* LUMOS_ABSENT_INT: in none that is known */
+  int32_t layers;                   /* how many: fewer than from first to last where some in between do none of it */
+  uint8_t parts;                    /* of the model where it is: LUMOS_COMPARE_PART of each */
   int64_t time;                     /* GPU time of a step; of calls CPU time */
   int64_t step;                     /* what of the step it accounts for; 0 of calls */
   int64_t count;                    /* kernels or calls in a step, in thousandths */

@@ -54,6 +54,19 @@ static void put_layer(int32_t layer, struct lumos_text *out) {
   put_number(layer == LUMOS_ABSENT_INT ? LUMOS_ABSENT : layer, out);
 }
 
+/* Parts of the model; null: none that is known. */
+static void put_places(uint8_t parts, struct lumos_text *out) {
+  lumos_text_put(out, ",\"parts\":[");
+  const char *between = "";
+  for (unsigned part = 0; part <= LUMOS_PART_OPTIMIZER; part++) {
+    if (parts & LUMOS_COMPARE_PART(part)) {
+      lumos_text_format(out, part == 0 ? "%snull" : "%s\"%s\"", between, lumos_part_name((enum lumos_part)part));
+      between = ",";
+    }
+  }
+  lumos_text_char(out, ']');
+}
+
 static void put_work(const struct lumos_comparison *comparison, const struct lumos_compared_row *row, int side,
                      struct lumos_text *out) {
   const struct lumos_compared_work *work = &row->work[side];
@@ -72,6 +85,8 @@ static void put_work(const struct lumos_comparison *comparison, const struct lum
   put_layer(work->first_layer, out);
   lumos_text_put(out, ",\"last_layer\":");
   put_layer(work->last_layer, out);
+  lumos_text_format(out, ",\"layers\":%d", (int)work->layers);
+  put_places(work->parts, out);
   lumos_text_put(out, ",\"count\":");
   lumos_text_decimal(out, work->count, COUNT_DECIMALS);
   lumos_text_format(out, ",\"time\":%" PRId64 ",\"step\":%" PRId64 "}", work->time, work->step);

@@ -15,11 +15,29 @@ struct sums {
   uint32_t item;          /* the longest one; LUMOS_NONE: there is none */
   lumos_string_id shapes; /* of the last one */
   bool several;           /* others have other shapes */
-  int32_t first_layer, last_layer;
+  int32_t first_layer, last_layer, layers;
+  uint8_t parts;
 };
+
+/* A row is in the place of an item; `layers` are those of all rows that were seen. */
+static void add_place(struct sums *sum, uint32_t row, const struct compare_item *item, struct lumos_numbering *layers) {
+  uint32_t place = item->parts[COMPARE_PLACE];
+  if (!compare_place_is_layer(place)) {
+    sum->parts |= (uint8_t)LUMOS_COMPARE_PART(place);
+    return;
+  }
+  int32_t layer = compare_layer_of(place);
+  uint64_t key = lumos_key_pair(row, place);
+  sum->layers += lumos_known_number(layers, key) == LUMOS_NO_NUMBER;
+  (void)lumos_number_of(layers, key);
+  sum->parts |= (uint8_t)LUMOS_COMPARE_PART(LUMOS_PART_LAYER);
+  sum->first_layer = sum->first_layer == LUMOS_ABSENT_INT || layer < sum->first_layer ? layer : sum->first_layer;
+  sum->last_layer = layer > sum->last_layer ? layer : sum->last_layer;
+}
 
 static struct sums *sum_rows(const struct compare_matching *matching, const struct compare_items *items, int side) {
   struct sums *sums = lumos_allocate((matching->rows + 1) * sizeof *sums);
+  struct lumos_numbering layers = {0};
   for (size_t row = 0; row < matching->rows; row++) {
     sums[row] = (struct sums){
         .item = LUMOS_NONE, .longest = -1, .first_layer = LUMOS_ABSENT_INT, .last_layer = LUMOS_ABSENT_INT};
@@ -33,12 +51,9 @@ static struct sums *sum_rows(const struct compare_matching *matching, const stru
       sum->longest = item->time;
       sum->item = i;
     }
-    if (compare_place_is_layer(item->parts[COMPARE_PLACE])) {
-      int32_t layer = compare_layer_of(item->parts[COMPARE_PLACE]);
-      sum->first_layer = sum->first_layer == LUMOS_ABSENT_INT || layer < sum->first_layer ? layer : sum->first_layer;
-      sum->last_layer = layer > sum->last_layer ? layer : sum->last_layer;
-    }
+    add_place(sum, matching->row[side][i], item, &layers);
   }
+  lumos_numbering_free(&layers);
   for (size_t c = 0; c < items->cells.count; c++) {
     const struct compare_cell *cell = &items->cells.items[c];
     struct sums *sum = &sums[matching->row[side][cell->item]];
@@ -94,7 +109,11 @@ static struct compare_spread *find_spreads(const struct compare_matching *matchi
 
 static struct lumos_compared_work work_of(const struct compare_side *side, const struct compare_items *items,
                                           const struct sums *sum, int64_t owned) {
-  struct lumos_compared_work work = {.step = owned, .first_layer = sum->first_layer, .last_layer = sum->last_layer};
+  struct lumos_compared_work work = {.step = owned,
+                                     .first_layer = sum->first_layer,
+                                     .last_layer = sum->last_layer,
+                                     .layers = sum->layers,
+                                     .parts = sum->parts};
   __int128 divisor = compare_divisor(side);
   work.time = (int64_t)(sum->time / divisor);
   work.count = (int64_t)((sum->count * THOUSAND + divisor / 2) / divisor);

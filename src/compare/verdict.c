@@ -37,14 +37,57 @@ void compare_put_layers(struct lumos_text *out, int32_t first, int32_t last) {
   }
 }
 
+/* "layers 0-3", "2 of layers 0-3" */
+static void put_some_layers(struct lumos_text *out, const struct lumos_compared_work *work) {
+  if (work->layers < work->last_layer - work->first_layer + 1) {
+    lumos_text_format(out, "%d of ", (int)work->layers);
+  }
+  compare_put_layers(out, work->first_layer, work->last_layer);
+}
+
+/* "layers 0-3", "embedding, layers 0-3 and head"; nothing where no place is known, and of the optimizer's phase where it
+ * says all. */
+static void put_parts(struct lumos_text *out, const struct lumos_compared_row *row,
+                      const struct lumos_compared_work *work) {
+  static const struct {
+    uint8_t part;
+    const char *words;
+  } order[] = {{LUMOS_PART_EMBEDDING, "embedding"},
+               {LUMOS_PART_LAYER, NULL},
+               {LUMOS_PART_HEAD, "head"},
+               {LUMOS_PART_OPTIMIZER, "optimizer"},
+               {0, "no known part"}};
+  unsigned parts = work->parts;
+  if (work->first_layer == LUMOS_ABSENT_INT) {
+    parts &= ~LUMOS_COMPARE_PART(LUMOS_PART_LAYER);
+  }
+  if (parts == LUMOS_COMPARE_PART(0) ||
+      (row->phase == LUMOS_OPTIMIZER_PHASE && parts == LUMOS_COMPARE_PART(LUMOS_PART_OPTIMIZER))) {
+    return;
+  }
+  for (size_t i = 0, seen = 0; i < sizeof order / sizeof *order; i++) {
+    unsigned part = LUMOS_COMPARE_PART(order[i].part);
+    if (parts & part) {
+      parts &= ~part;
+      lumos_text_put(out, seen++ == 0 ? "" : parts == 0 ? " and " : ", ");
+      if (order[i].words == NULL) {
+        put_some_layers(out, work);
+      } else {
+        lumos_text_put(out, order[i].words);
+      }
+    }
+  }
+}
+
 void compare_put_place(struct lumos_text *out, const struct lumos_compared_row *row) {
   const struct lumos_compared_work *work = longer_work(row);
   const char *phase = compare_phase_words(row->phase);
+  struct lumos_text parts = LUMOS_TEXT_BUFFER;
+  put_parts(&parts, row, work);
   lumos_text_put(out, phase);
-  if (work->first_layer != LUMOS_ABSENT_INT) {
-    lumos_text_put(out, *phase == '\0' ? "" : ", ");
-    compare_put_layers(out, work->first_layer, work->last_layer);
-  }
+  lumos_text_put(out, *phase != '\0' && parts.length > 0 ? ", " : "");
+  lumos_text_add(out, parts.bytes, parts.length);
+  lumos_text_free(&parts);
 }
 
 void compare_put_name(struct lumos_text *out, const struct lumos_comparison *comparison, lumos_string_id id,
@@ -205,8 +248,8 @@ static struct lone find_lone(const struct lumos_comparison *comparison, int64_t 
     if (is_only(row, difference)) {
       const struct lumos_compared_work *work = longer_work(row);
       lone.time = report_sum(lone.time, toward(difference, change_of(row)));
+      lone.all_in_layers &= work->parts == LUMOS_COMPARE_PART(LUMOS_PART_LAYER);
       if (work->first_layer == LUMOS_ABSENT_INT) {
-        lone.all_in_layers = false;
         continue;
       }
       bool first = lone.first_layer == LUMOS_ABSENT_INT || work->first_layer < lone.first_layer;

@@ -7,7 +7,7 @@
 
 /* "layer 3", "layers 0-3"; nothing where they are not known. */
 void compare_put_layers(struct lumos_text *out, int32_t first, int32_t last);
-/* "backward pass, layers 0-3" */
+/* "backward pass, layers 0-3 and head" */
 void compare_put_place(struct lumos_text *out, const struct lumos_compared_row *row);
 /* At most `limit` bytes of a name. */
 void compare_put_name(struct lumos_text *out, const struct lumos_comparison *comparison, lumos_string_id id,

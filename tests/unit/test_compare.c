@@ -10,13 +10,16 @@
 #include "job_text.h"
 
 #include "compare/student.h"
+#include "compare/verdict.h"
 #include <lumos/compare.h>
 #include <math.h>
+
+enum { HEAD = -2 };
 
 struct kernel {
   int step;
   const char *stream, *kind, *phase;
-  int layer; /* -1: none */
+  int layer; /* HEAD; -1: none */
   const char *name, *op, *shapes;
   int start, dur;
 };
@@ -77,7 +80,9 @@ static struct lumos_job *job_of(const struct kernel *kernels, size_t count) {
             "'dur':%d,'lag':0,'gap':0,'step':%d,'call':'0:%zu','launch_lag':0,'residual':0,'phase':'%s'",
             100 + i, kernel->stream, seqs[stream]++, kernel->kind, kernel->name, kernel->start, kernel->dur,
             kernel->step, i, kernel->phase);
-        if (kernel->layer >= 0) {
+        if (kernel->layer == HEAD) {
+          lumos_text_put(&text, ",'part':'head'");
+        } else if (kernel->layer >= 0) {
           lumos_text_format(&text, ",'layer':%d,'part':'layer'", kernel->layer);
         }
         lumos_text_put(&text, "}\n");
@@ -308,6 +313,37 @@ static void work_matches_at_the_finest_level(void **state) {
   lumos_comparison_free(comparison);
 }
 
+/* mm is in layers 0 and 2 and, for half of its time, in the head: its row says so, and what only B does is not all in
+ * layers. */
+static void rows_name_every_place(void **state) {
+  (void)state;
+  static const struct kernel one[] = {
+      {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2]]", 0, 10},
+      {1, "s7", "gemm", "forward", 2, "G", "mm", "[[2]]", 10, 10},
+      {1, "s7", "gemm", "forward", HEAD, "G", "mm", "[[2]]", 20, 20},
+  };
+  static const struct kernel other[] = {
+      {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2]]", 0, 10},
+      {1, "s7", "gemm", "forward", 2, "G", "mm", "[[2]]", 10, 10},
+      {1, "s7", "gemm", "forward", HEAD, "G", "mm", "[[2]]", 20, 60},
+      {1, "s7", "norm", "forward", 1, "N", "norm", "[[2]]", 80, 30},
+      {1, "s7", "norm", "forward", HEAD, "N", "norm", "[[2]]", 110, 31},
+  };
+  struct lumos_comparison *comparison = compared(JOB(one), JOB(other), &everything);
+  const struct lumos_compared_row *mm = row_of(comparison, "mm", LUMOS_MATCH_EXACT);
+  assert_int_equal(mm->work[1].layers, 2);
+  assert_int_equal(mm->work[1].parts, LUMOS_COMPARE_PART(LUMOS_PART_LAYER) | LUMOS_COMPARE_PART(LUMOS_PART_HEAD));
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  compare_put_place(&text, mm);
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, "forward pass, 2 of layers 0-2 and head");
+  lumos_text_free(&text);
+  expect_verdict(comparison, "B takes 101\xC2\xA0ns (253\xC2\xA0%) longer a step than A, of one step each, so noise is "
+                             "unknown; 61\xC2\xA0ns of it is work that only B does, most of all normalization: norm "
+                             "(forward pass, layer 1 and head).");
+  lumos_comparison_free(comparison);
+}
+
 static void expect_sizes(const struct lumos_comparison *comparison, int64_t time, const char *a, const char *b) {
   for (size_t i = 0; i < comparison->rows.count; i++) {
     const struct lumos_compared_row *row = &comparison->rows.items[i];
@@ -448,6 +484,7 @@ int main(void) {
       cmocka_unit_test(one_step_has_no_noise),
       cmocka_unit_test(steps_that_are_not_there_are_refused),
       cmocka_unit_test(work_matches_at_the_finest_level),
+      cmocka_unit_test(rows_name_every_place),
       cmocka_unit_test(other_shapes_find_their_counterparts),
       cmocka_unit_test(what_runs_together_counts_once),
       cmocka_unit_test(tails_are_those_of_tables),
