@@ -42,12 +42,14 @@ struct lumos_finding {
   int64_t rank_times[LUMOS_FINDING_RANKS]; /* what each is late by, or takes longer */
   uint32_t rank_count;                     /* 0: nobody in particular */
   int32_t stage;                           /* of the pipeline; LUMOS_ABSENT_INT */
-  uint8_t part;   /* enum lumos_part: of an unbalanced stage, what takes most of the difference; 0: none */
-  int64_t ratio;  /* how much more work a stage has, or longer a kernel or transfer takes, in millionths: 1500000 is
+  uint8_t part;       /* enum lumos_part: of an unbalanced stage, what takes most of the difference; 0: none */
+  int64_t ratio;      /* how much more work a stage has, or longer a kernel or transfer takes, in millionths: 1500000 is
                        one and a half times; LUMOS_ABSENT */
-  int32_t layers; /* that an unbalanced stage holds; LUMOS_ABSENT_INT: not known */
-  int32_t stages; /* of that pipeline, where layers is known; else 0 */
-  int32_t split[LUMOS_FINDING_STAGES]; /* how many layers each stage should hold: split[0 .. stages) */
+  int32_t layers;     /* that an unbalanced stage holds; LUMOS_ABSENT_INT: not known */
+  int64_t part_ratio; /* what part takes to what a layer does, in millionths; LUMOS_ABSENT */
+  int32_t stages;     /* of that pipeline */
+  int32_t idle, next; /* how many of them wait for it; the heaviest that is nearly as heavy: LUMOS_ABSENT_INT: none */
+  int32_t split[LUMOS_FINDING_STAGES]; /* where layers is known, how many each stage should hold: split[0 .. stages) */
   uint32_t group;                      /* index in job->groups; LUMOS_NONE */
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
   bool with_waiting; /* of LUMOS_CAUSE_CPU_BOUND: waiting for other ranks, which wait for their CPUs, is in it */

@@ -138,6 +138,25 @@ class Checker:
         self.expect(own >= max(means.values()), text, 'another stage has more work')
         self.expect(abs(float(match[2]) - own / others) < 0.06, text, 'it has %.2f times their work' % (own / others))
 
+    def part_in_layers(self, text, match):
+        """By the table of layers: those that the stage's ranks run, with what they communicate."""
+        rows = {row['where']: row['total'] for row in self.table('layers')}
+        first = self.findings[0]
+        own = [total for where, total in rows.items() if where.startswith('layer ')][-first['layers']:]
+        self.expect(abs(float(match[2]) / (rows[match[1]] * len(own) / sum(own)) - 1) < 0.1, text, 'it takes %.2f times as long' % (rows[match[1]] * len(own) / sum(own)))
+
+    def idle_stages(self, text, match):
+        """Each of them computes for less than the one that is named."""
+        of, stage_of = self.of_ranks(['exposed_compute', 'overlapped']), {}
+        for row in self.table('pipeline'):
+            stage_of.update((int(rank), int(stage)) for stage, rank in re.findall(r'^stage (\d+), rank (\d+)', row['where']))
+        named = max(time for rank, time in of.items() if stage_of.get(rank) == int(match[1]))
+        idle = range(int(match[2]), int(match[3] or match[2]) + 1)
+        self.expect(all(time < named for rank, time in of.items() if stage_of.get(rank) in idle), text, 'one of them computes for longer')
+        self.expect(self.findings[0].get('idle_stages') == len(idle), text, 'the document has %s' % self.findings[0].get('idle_stages'))
+        if ' holds ' in text:
+            self.part_in_layers(text, re.search(r'holds the (?:output )?(\w+), ([\d.]+) times', text))
+
     def more_there(self, text, match):
         self.expect(any(one.get('op_time') is not None and abs(one['op_time'] - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001 for one in self.findings), text,
                     'no finding has that time')
@@ -168,7 +187,7 @@ class Checker:
 
     def outdone(self, text, match):
         """The cure of the first finding, behind what gains twice as much."""
-        best = re.findall(r'\(−([\d.]+) %', self.before)
+        best = re.findall(r'\(−([\d.]+) %', text)
         self.expect(best and float(best[-1]) / 100 >= 2 * fraction(match[2]) - 0.001, text, 'what is before it gains %s %%' % best[-1:])
         costs = [one['share'] for one in self.findings[:1]] if match[1] else self.gains() + [row['half_gain_share'] for row in self.table('opportunities')]
         if self.unprofiled is None:
@@ -248,9 +267,10 @@ class Checker:
         (r'^No rank is late compared with similar ranks', nobody_late),
         (r'(?:threads|kernels) take ([\d.]+) times as long as those of similar ranks', ratio),
         (r'take ([\d.]+) times as long as the same ones elsewhere', ratio),
+        (r'stage (\d+) \(.*, so stages? (\d+) (?:to (\d+) )?idles?: ', idle_stages),
         (r'stage (\d+) \(.*\) has ([\d.]+) times the work of other stages', work_of_stage),
         (r'it spends ' + TIME + ' more there than similar ranks', more_there),
-        (r'^less than the delay, because (.*?) then limits? ', less_than_delay),
+        (r'^(?:less than the delay, because|without that delay,) (.*?) (?:then )?limits? the step', less_than_delay),
         (r'^less than half of its (' + TIME + '), because the CPU then limits the step', cpu_limits),
         (r' would help most$', helps_most),
         (r' alone would save (up to )?' + SHARE, outdone),

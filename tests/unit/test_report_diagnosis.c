@@ -84,6 +84,16 @@ static void expect_sentences(const struct lumos_job *job, const char *text) {
   lumos_text_free(&out);
 }
 
+/* It ends so. */
+static void expect_first_sentence(const struct diagnosis_story *story, const char *end) {
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  diagnosis_put_sentence(story, &out);
+  lumos_text_char(&out, '\0');
+  assert_true(strlen(out.bytes) > strlen(end));
+  assert_string_equal(out.bytes + strlen(out.bytes) - strlen(end), end);
+  lumos_text_free(&out);
+}
+
 static void forget(struct lumos_job *job, struct lumos_diagnosis *diagnosis) {
   lumos_diagnosis_free(diagnosis);
   lumos_job_free(job);
@@ -247,6 +257,34 @@ static void ranks_that_are_late_together_are_named_together(void **state) {
   forget(job, &diagnosis);
 }
 
+/* Another rank is late for another reason, by 30 ms or, too little to be named, by 20. */
+static void a_rank_nearly_as_late_is_named_too(void **state) {
+  (void)state;
+  static const struct {
+    int64_t late;
+    const char *more;
+  } cases[] = {{MS(30), "; rank 2\xE2\x80\x99s GPU is 30.0 ms late (30.0 %), and 1 rank waits"}, {MS(20), ""}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = late_job(0, MS(36));
+    add_straggler(job, 2, cases[i].late, 0);
+    (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "The step takes 100 ms: rank 1\xE2\x80\x99s CPU is 36.0 ms late (36.0 %%), and the other "
+                   "2 ranks wait%s. Give that",
+                   cases[i].more);
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_true(lumos_report_verdict(job, &out, &error));
+    lumos_text_char(&out, '\0');
+    out.bytes[strlen(text)] = '\0';
+    assert_string_equal(out.bytes, text);
+    lumos_text_free(&out);
+    forget(job, &diagnosis);
+  }
+}
+
 /* Stages compute for 20, 20 and 65 ms of 100 with 5 micro-batches: of the mean of 35 the last has 30 more, four fifths of
  * which, 24 ms, are lost; 65 is 3.25 times the mean of the others. Its head takes 40 ms. The mean bubble is
  * (80 + 80 + 35) / 3 = 65. */
@@ -284,6 +322,8 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   assert_int_equal(stage->op_time, MS(40));
   assert_int_equal(stage->ratio, 3250000);
   assert_int_equal(stage->ranks[0], 2);
+  assert_int_equal(stage->idle, 2);
+  assert_int_equal(stage->next, LUMOS_ABSENT_INT);
   lumos_diagnosis_free(&diagnosis);
   add_straggler(job, 2, MS(15), 0); /* 50 ms without that: 20 more than the mean of 30, and four fifths of it */
   diagnosis = diagnose(job);
@@ -411,16 +451,27 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
     int32_t first, second;
     int64_t head;
     int32_t split[2]; /* by hand: a layer goes to whom has less */
-    const char *action;
+    const char *action, *stage;
   } cases[] = {
-      {2, 6, 0, {4, 4}, "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4)"},
+      {2,
+       6,
+       0,
+       {4, 4},
+       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4)",
+       "stage 1 (rank 1) has 1.7 times the work of other stages, because it holds more layers, so stage 0 idles: the "},
       {2,
        3,
        MS(25),
        {4, 1},
        "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1; "
-       "a stage keeps at least one layer)"},
-      {1, 1, MS(40), {1, 1}, "Moving whole layers does not help: divide the output head over more ranks"},
+       "a stage keeps at least one layer)",
+       "stage 1 (rank 1) holds "},
+      {1,
+       1,
+       MS(40),
+       {1, 1},
+       "Moving whole layers does not help: divide the output head over more ranks",
+       "stage 1 (rank 1) holds the output head, 4.0 times a layer\xE2\x80\x99s work, so stage 0 idles: the "},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lumos_job *job = layers_job(cases[i].first, cases[i].second, cases[i].head);
@@ -436,6 +487,7 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
       assert_true(lumos_report_verdict(job, &out, &error));
       lumos_text_char(&out, '\0');
       assert_non_null(strstr(out.bytes, cases[i].action));
+      assert_non_null(strstr(out.bytes, cases[i].stage));
     } else {
       fail_msg("case %zu: the first finding is %s", i, lumos_cause_name(diagnosis.findings[0].cause));
     }
@@ -452,6 +504,53 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
     lumos_diagnosis_free(&diagnosis);
     lumos_diagnose(job, &diagnosis);
     assert_int_equal(find(&diagnosis, LUMOS_CAUSE_IMBALANCE)->layers, LUMOS_ABSENT_INT);
+    forget(job, &diagnosis);
+  }
+}
+
+/* Stages 0 to 2 of four compute for so long, the last for 60 ms: whoever has 3/4 of its excess over the mean, or more, is
+ * nearly as heavy, and the others idle. */
+static void stages_that_idle_are_named(void **state) {
+  (void)state;
+  static const struct {
+    int64_t compute[3];
+    const char *text;
+  } cases[] = {
+      {{MS(20), MS(20), MS(20)}, "so stages 0 to 2 idle: the "},
+      {{MS(20), MS(56), MS(20)},
+       "so 2\xC2\xA0other stages idle and stage 1 is nearly as heavy: the "}, /* 39: 17 of 21 */
+      {{MS(20), MS(50), MS(20)}, "so stages 0 to 2 idle: the "},              /* 37.5: 12.5 of 22.5 */
+      {{MS(70), MS(20), MS(20)}, "so stages 1 to 3 idle: the "},              /* 42.5: 17.5 of 27.5 */
+      {{MS(20), MS(70), MS(20)}, "so the other 3\xC2\xA0stages idle: the "},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct parts parts[4];
+    for (int s = 0; s < 4; s++) {
+      int64_t compute = s < 3 ? cases[i].compute[s] : MS(60);
+      parts[s] = (struct parts){.compute = compute, .bubble = MS(100) - compute};
+    }
+    struct lumos_job *job = ranks_with(parts, 4);
+    struct lumos_model_description model = lumos_model_description_empty;
+    model.micro_batches = 20;
+    lumos_vector_push(&job->models, model);
+    for (uint32_t r = 0; r < 4; r++) {
+      job->ranks.items[r].has_parallel = true;
+      job->ranks.items[r].parallel = (struct lumos_parallel){0, (int32_t)r, 0, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT};
+      (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(20));
+    }
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    struct report_facts facts;
+    report_facts_read(job, &facts);
+    const struct report_opportunities opportunities = {.job = job, .step = MS(100)};
+    const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    const struct lumos_finding *found = find(&diagnosis, LUMOS_CAUSE_IMBALANCE);
+    assert_non_null(found);
+    diagnosis_put_finding(&story, found, &out);
+    lumos_text_char(&out, '\0');
+    assert_non_null(strstr(out.bytes, cases[i].text));
+    lumos_text_free(&out);
+    report_facts_free(&facts);
     forget(job, &diagnosis);
   }
 }
@@ -722,8 +821,8 @@ static void the_best_gain_is_the_larger_one(void **state) {
   assert_non_null(strstr(out.bytes, "Capture each pass in a CUDA graph: "));
   assert_non_null(strstr(out.bytes,
                          "; with that it would take 70.0\xC2\xA0ms (\xE2\x88\x92"
-                         "30.0\xC2\xA0%). Removing rank 1\xE2\x80\x99s delay alone would save 10.0\xC2\xA0%; less than "
-                         "the delay, because something else then limits the step."));
+                         "30.0\xC2\xA0%), while removing rank 1\xE2\x80\x99s delay alone would save 10.0\xC2\xA0%."));
+  expect_first_sentence(&story, "; without that delay, something else limits the step.");
   /* Then CPUs are 70 of 100 on the critical path, rank 2's alone 45; and with a little more all of them. */
   static const struct {
     int32_t rank;
@@ -737,20 +836,20 @@ static void the_best_gain_is_the_larger_one(void **state) {
   out.length = 0;
   diagnosis_put_remedy(&story, &out);
   lumos_text_char(&out, '\0');
-  assert_non_null(strstr(out.bytes, "because CPUs then limit the step (70.0\xC2\xA0% of the critical path)."));
+  assert_null(strstr(out.bytes, "limit the step"));
+  expect_first_sentence(&story, "; without that delay, CPUs limit the step.");
   job->metrics.items[job->metrics.count - 3].value.units = 155;
-  out.length = 0;
-  diagnosis_put_remedy(&story, &out);
-  lumos_text_char(&out, '\0');
-  assert_non_null(
-      strstr(out.bytes, "because rank 2\xE2\x80\x99s CPU then limits the step (73.8\xC2\xA0% of the critical path)."));
+  expect_first_sentence(&story,
+                        "the other 2\xC2\xA0ranks wait; without that delay, rank 2\xE2\x80\x99s CPU limits the step.");
   changes[0].half = MS(81);
   out.length = 0;
   diagnosis_put_remedy(&story, &out);
   lumos_text_char(&out, '\0');
   assert_null(strstr(out.bytes, "CUDA graph"));
   assert_non_null(strstr(out.bytes, "; without that delay it would take 90.0\xC2\xA0ms (\xE2\x88\x92"
-                                    "10.0\xC2\xA0%); less than the delay"));
+                                    "10.0\xC2\xA0%); less than the delay, because rank 2\xE2\x80\x99s CPU then limits "
+                                    "the step (73.8\xC2\xA0% of the critical path)."));
+  expect_first_sentence(&story, "the other 2\xC2\xA0ranks wait.");
   lumos_text_free(&out);
   changes[0].half = MS(92);
   best = diagnosis_best_gain(&story);
@@ -905,8 +1004,10 @@ int main(void) {
       cmocka_unit_test(a_slow_gpu_is_told_by_its_kernels),
       cmocka_unit_test(a_late_rank_may_be_unrecorded),
       cmocka_unit_test(ranks_that_are_late_together_are_named_together),
+      cmocka_unit_test(a_rank_nearly_as_late_is_named_too),
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
       cmocka_unit_test(an_unbalanced_pipeline_is_split_anew),
+      cmocka_unit_test(stages_that_idle_are_named),
       cmocka_unit_test(a_stage_that_launches_more_has_more_work),
       cmocka_unit_test(a_bubble_asks_for_a_better_schedule),
       cmocka_unit_test(ranks_without_gpu_work_limit_confidence),

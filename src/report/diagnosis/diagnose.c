@@ -36,6 +36,8 @@ struct diagnosing {
 static const struct lumos_finding empty = {.stage = LUMOS_ABSENT_INT,
                                            .layers = LUMOS_ABSENT_INT,
                                            .ratio = LUMOS_ABSENT,
+                                           .part_ratio = LUMOS_ABSENT,
+                                           .next = LUMOS_ABSENT_INT,
                                            .group = LUMOS_NONE,
                                            .op = LUMOS_NO_STRING,
                                            .op_time = LUMOS_ABSENT};
@@ -282,10 +284,13 @@ static void find_imbalance(struct diagnosing *search) {
   finding.ratio = imbalance.ratio;
   finding.layers = imbalance.layers;
   finding.stages = imbalance.stages;
+  finding.idle = imbalance.idle;
+  finding.next = imbalance.next;
   memcpy(finding.split, imbalance.split, sizeof finding.split);
   if (imbalance.part != 0) {
     finding.part = imbalance.part;
     finding.op_time = imbalance.part_time;
+    finding.part_ratio = imbalance.part_ratio;
   }
   for (uint32_t r = 0; r < search->job->ranks.count && finding.rank_count < LUMOS_FINDING_RANKS; r++) {
     const struct lumos_rank *rank = &search->job->ranks.items[r];

@@ -152,14 +152,33 @@ static void name_part(const struct stage *stages, int32_t count, struct diagnosi
 }
 
 /* As sim/layer_split.h hands them out; only where it takes the same stage for the one with most work. */
-static void find_split(const struct lumos_job *job, struct diagnosis_imbalance *found) {
+static void find_split(const struct lumos_job *job, const struct stage *heavy, struct diagnosis_imbalance *found) {
   _Static_assert((int)LUMOS_FINDING_STAGES == (int)LUMOS_SPLIT_STAGES, "a finding has room for every split");
   struct lumos_layer_split split;
   found->layers = LUMOS_ABSENT_INT;
+  found->part_ratio = LUMOS_ABSENT;
   if (lumos_split_layers(job, &split) && split.heavy == found->stage) {
     found->layers = split.held[found->stage];
-    found->stages = split.stages;
+    int64_t layers = part_of(heavy, LUMOS_PART_LAYER, paced_by_host(heavy));
+    found->part_ratio =
+        layers > 0 ? report_share(report_product(found->part_time, found->layers), layers) : LUMOS_ABSENT;
     memcpy(found->split, split.given, sizeof found->split);
+  }
+}
+
+/* A stage whose excess over the mean is 3/4 of the heavy one's, or more, is nearly as heavy; the others wait for both. */
+static void find_idle(const struct stage *stages, int64_t mean, struct diagnosis_imbalance *found) {
+  enum { NEARLY = 3, OF = 4 };
+  bool by_host = paced_by_host(&stages[found->stage]);
+  int64_t least = (work_of(&stages[found->stage]) - mean) / OF * NEARLY, next = 0;
+  found->next = LUMOS_ABSENT_INT;
+  for (int32_t s = 0; s < found->stages; s++) {
+    int64_t excess = (by_host ? stages[s].host : stages[s].compute) - mean;
+    found->idle += excess < least;
+    if (s != found->stage && excess >= least && excess > next) {
+      next = excess;
+      found->next = s;
+    }
   }
 }
 
@@ -189,10 +208,12 @@ struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figur
   int64_t cost = cost_of(most - (host > compute ? host : compute) / count, batches);
   if (complete && cost > 0 && sum > most) {
     found.stage = heavy;
+    found.stages = count;
     found.cost = cost;
     found.ratio = report_share(most, (sum - most) / (count - 1));
     name_part(stages, count, &found);
-    find_split(job, &found);
+    find_idle(stages, (host > compute ? host : compute) / count, &found);
+    find_split(job, &stages[heavy], &found);
   }
   free(stages);
   return found;

@@ -10,9 +10,13 @@ struct diagnosis_imbalance {
   int64_t cost;  /* ns of a step */
   int64_t ratio; /* its work to the mean of the other stages', in millionths */
   uint8_t part;  /* enum lumos_part that the others lack or have less of, and takes most of the difference; 0: none */
-  int64_t part_time; /* what it takes of a step */
+  int64_t part_time;  /* what it takes of a step */
+  int64_t part_ratio; /* to what one of its layers takes, in millionths; LUMOS_ABSENT: no layer of its own is known */
+  int32_t idle;       /* how many of the others wait for it: all but those that are nearly as heavy */
+  int32_t next;       /* the heaviest of those; LUMOS_ABSENT_INT: none is */
   int32_t layers; /* that it holds; LUMOS_ABSENT_INT: layers are not known, or there are more stages than have room */
-  int32_t stages, split[LUMOS_FINDING_STAGES]; /* what each stage should hold */
+  int32_t stages;
+  int32_t split[LUMOS_FINDING_STAGES]; /* what each stage should hold, where layers are known */
 };
 
 /* With M micro-batches and P stages of work W_s a step, the fastest schedule takes max W + (sum of the others) / M;

@@ -67,6 +67,13 @@ static void put_finding(const struct diagnosis_story *story, const struct lumos_
   if (finding->part != 0) {
     lumos_text_format(out, ",\"part\":\"%s\"", lumos_part_name(finding->part));
   }
+  if (finding->part_ratio != LUMOS_ABSENT) {
+    lumos_text_put(out, ",\"part_ratio\":");
+    lumos_text_decimal(out, finding->part_ratio, 6);
+  }
+  if (finding->cause == LUMOS_CAUSE_IMBALANCE) {
+    lumos_text_format(out, ",\"idle_stages\":%d", finding->idle);
+  }
   if (finding->ratio != LUMOS_ABSENT) {
     lumos_text_put(out, ",\"ratio\":");
     lumos_text_decimal(out, finding->ratio, 6);

@@ -175,10 +175,10 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
 /* Where the critical path lies without late ranks; the words are of all ranks, and of one that has most of it. */
 static const struct {
   const char *kind, *all, *one;
-} places[] = {{"cpu", "CPUs then limit", "CPU then limits"},
-              {"gpu", "GPU work then limits", "GPU work then limits"},
-              {"communication", "communication then limits", NULL},
-              {"other", "delays between tasks then limit", NULL}};
+} places[] = {{"cpu", "CPUs", "CPU"},
+              {"gpu", "GPU work", "GPU work"},
+              {"communication", "communication", NULL},
+              {"other", "delays between tasks", NULL}};
 enum { PLACES = sizeof places / sizeof places[0] };
 
 struct next_limit {
@@ -227,31 +227,44 @@ static struct next_limit find_next_limit(const struct lumos_job *job) {
   return next;
 }
 
-/* "rank 0's CPU then limits the step (87.2 % of the critical path)": the largest of the places, where they were looked for. */
-static void put_next_limit(const struct lumos_job *job, struct lumos_text *out) {
+/* "rank 0's CPU then limits the step (87.2 % of the critical path)": the largest of the places, where they were looked
+ * for; the share only where it is asked for. */
+static void put_next_limit(const struct lumos_job *job, const char *then, bool with_share, struct lumos_text *out) {
   struct next_limit next = find_next_limit(job);
-  if (next.place == PLACES) {
-    lumos_text_put(out, "something else then limits the step");
-    return;
-  }
-  if (next.rank != LUMOS_ABSENT_INT) {
+  bool known = next.place < PLACES, one = next.rank != LUMOS_ABSENT_INT;
+  if (one) {
     lumos_text_format(out, "rank %d\xE2\x80\x99s ", next.rank);
   }
-  lumos_text_format(out, "%s the step (",
-                    next.rank != LUMOS_ABSENT_INT ? places[next.place].one : places[next.place].all);
-  report_put_share(out, report_share(next.time, next.all));
-  lumos_text_put(out, " of the critical path)");
+  lumos_text_put(out, !known ? "something else" : one ? places[next.place].one : places[next.place].all);
+  bool several = known && !one && strcmp(places[next.place].kind, "cpu") == 0;
+  several |= known && strcmp(places[next.place].kind, "other") == 0;
+  lumos_text_format(out, "%s %s the step", then, several ? "limit" : "limits");
+  if (with_share && known) {
+    lumos_text_put(out, " (");
+    report_put_share(out, report_share(next.time, next.all));
+    lumos_text_put(out, " of the critical path)");
+  }
 }
 
-/* Why a cure gains less than what it cures costs; nothing where it does not. */
-static void put_less(const struct diagnosis_story *story, const struct diagnosis_gain *gain, struct lumos_text *out) {
+/* Does the cure of a delay gain clearly less than the delay? Then something else is nearly as late. */
+static bool gains_less(const struct diagnosis_story *story, const struct diagnosis_gain *cure) {
   enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
-  const struct lumos_finding *first = &story->diagnosis->findings[0];
-  bool whole = gain->is_change && diagnosis_needs_change(gain->cause);
-  int64_t saved = whole ? report_opportunity_gain(story->opportunities, gain->time) : LUMOS_ABSENT;
-  if (saved != LUMOS_ABSENT && saved < diagnosis_time_late(first) / 100 * MOST) {
-    lumos_text_put(out, "; less than the delay, because ");
-    put_next_limit(story->job, out);
+  bool whole = cure->is_change && diagnosis_needs_change(cure->cause);
+  int64_t saved = whole ? report_opportunity_gain(story->opportunities, cure->time) : LUMOS_ABSENT;
+  return saved != LUMOS_ABSENT && saved < diagnosis_time_late(&story->diagnosis->findings[0]) / 100 * MOST;
+}
+
+/* The gain of something else is what the remedy is about. */
+static bool is_outdone(const struct diagnosis_story *story, const struct diagnosis_gain *cure) {
+  struct diagnosis_gain gain = diagnosis_headline_gain(story);
+  return !diagnosis_only_computes(story) && !diagnosis_same_gain(&gain, cure);
+}
+
+void diagnosis_put_next_late(const struct diagnosis_story *story, struct lumos_text *out) {
+  struct diagnosis_gain cure = diagnosis_cure(story);
+  if (is_outdone(story, &cure) && gains_less(story, &cure)) {
+    lumos_text_put(out, "; without that delay, ");
+    put_next_limit(story->job, "", false, out);
   }
 }
 
@@ -287,20 +300,20 @@ static void put_gain_of_action(const struct diagnosis_story *story, const struct
   }
 }
 
-/* " Removing that delay alone would save 1.5 %; less than the delay, because CPUs then limit the step ..." */
+/* ", while removing that delay alone would save 1.5 %" */
 static void put_outdone(const struct diagnosis_story *story, const struct diagnosis_gain *cure,
                         struct lumos_text *out) {
-  lumos_text_char(out, ' ');
+  lumos_text_put(out, ", while ");
+  size_t clause = out->length;
   diagnosis_put_changing(story, cure, out);
+  out->bytes[clause] = lumos_ascii_lower(out->bytes[clause]);
   lumos_text_put(out, cure->at_most ? " alone would save up to " : " alone would save ");
   report_put_share(out, diagnosis_told_share(story, cure));
-  put_less(story, cure, out);
-  lumos_text_char(out, '.');
 }
 
 void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out) {
   struct diagnosis_gain gain = diagnosis_headline_gain(story), cure = diagnosis_cure(story);
-  bool outdone = !diagnosis_only_computes(story) && !diagnosis_same_gain(&gain, &cure);
+  bool outdone = is_outdone(story, &cure);
   size_t start = out->length;
   if (outdone) {
     put_action_of(story, &gain, out);
@@ -311,11 +324,11 @@ void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text
     return;
   }
   put_gain_of_action(story, &gain, start, out);
-  if (!outdone) {
-    put_less(story, &gain, out);
-  }
-  lumos_text_char(out, '.');
   if (outdone) {
     put_outdone(story, &cure, out);
+  } else if (gains_less(story, &gain)) {
+    lumos_text_put(out, "; less than the delay, because ");
+    put_next_limit(story->job, " then", true, out);
   }
+  lumos_text_char(out, '.');
 }

@@ -2,6 +2,7 @@
 #include "report/diagnosis/words.h"
 
 #include "report/diagnosis/figures.h"
+#include "report/diagnosis/remedy.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -134,22 +135,48 @@ static void put_late(const struct diagnosis_story *story, const struct lumos_fin
   put_waiting_ranks(story, finding, out);
 }
 
+/* ", so stages 0 to 2 idle", and which one is nearly as heavy. */
+static void put_idle_stages(const struct lumos_finding *finding, struct lumos_text *out) {
+  int32_t others = finding->stages - 1;
+  bool at_end = finding->stage == 0 || finding->stage == others; /* so that the others are a range */
+  if (finding->idle == others && at_end) {
+    int32_t first = finding->stage == 0 ? 1 : 0;
+    lumos_text_format(out, others == 1 ? ", so stage %d idles" : ", so stages %d to %d idle", first,
+                      first + others - 1);
+  } else if (finding->idle > 0) {
+    lumos_text_put(out, finding->idle == others ? ", so the other " : ", so ");
+    report_put_counted(out, finding->idle, finding->idle == others ? "stage" : "other stage");
+    lumos_text_put(out, finding->idle == 1 ? " idles" : " idle");
+  }
+  if (finding->next != LUMOS_ABSENT_INT) {
+    lumos_text_format(out, " and stage %d is nearly as heavy", finding->next);
+  }
+}
+
 static void put_imbalance(const struct diagnosis_story *story, const struct lumos_finding *finding,
                           struct lumos_text *out) {
+  bool layers = finding->part == LUMOS_PART_LAYER, in_layers = !layers && finding->part_ratio != LUMOS_ABSENT;
   lumos_text_format(out, "stage %d (", finding->stage);
   put_ranks(story, finding, out);
-  lumos_text_put(out, ") has ");
-  diagnosis_put_ratio(finding->ratio, out);
-  lumos_text_put(out, " the work of other stages");
-  if (finding->part != 0) {
-    bool layers = finding->part == LUMOS_PART_LAYER;
-    lumos_text_format(out, ", because it holds %s,",
-                      layers                                  ? "more layers"
-                      : finding->part == LUMOS_PART_HEAD      ? "the output head"
-                      : finding->part == LUMOS_PART_EMBEDDING ? "the embedding"
-                                                              : "more of the optimizer");
+  lumos_text_put(out, in_layers ? ") holds " : ") has ");
+  if (!in_layers) {
+    diagnosis_put_ratio(finding->ratio, out);
+    lumos_text_put(out, " the work of other stages");
   }
-  lumos_text_put(out, " and the imbalance costs ");
+  if (finding->part != 0) {
+    lumos_text_put(out, in_layers ? "" : ", because it holds ");
+    lumos_text_put(out, layers                                  ? "more layers"
+                        : finding->part == LUMOS_PART_HEAD      ? "the output head"
+                        : finding->part == LUMOS_PART_EMBEDDING ? "the embedding"
+                                                                : "more of the optimizer");
+  }
+  if (in_layers) {
+    lumos_text_put(out, ", ");
+    diagnosis_put_ratio(finding->part_ratio, out);
+    lumos_text_put(out, " a layer\xE2\x80\x99s work");
+  }
+  put_idle_stages(finding, out);
+  lumos_text_put(out, ": the imbalance costs ");
   put_cost(story, finding->time, out);
 }
 
@@ -322,6 +349,14 @@ static bool has_culprit(const struct lumos_finding *finding) {
   return finding->rank_count > 0 && finding->share >= DIAGNOSIS_LARGE_SHARE;
 }
 
+/* The second finding has its place in the headline where the first is not recorded, or another rank or stage costs nearly
+ * as much. */
+static bool is_named_beside(const struct lumos_finding *second, const struct lumos_finding *first) {
+  enum { NEARLY = 3, OF = 4 };
+  bool nearly = first->rank_count > 0 && second->time >= first->time / OF * NEARLY;
+  return has_culprit(second) && (nearly || first->cause == LUMOS_CAUSE_NOT_RECORDED);
+}
+
 /* ", and no overhead is above 5 %": idle time may be, for it has several causes. */
 static void put_no_overhead(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct report_facts *facts = story->facts;
@@ -362,9 +397,11 @@ void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_te
   diagnosis_put_finding(story, first, out);
   if (first->cause == LUMOS_CAUSE_COMPUTE) {
     put_no_overhead(story, out);
-  } else if (first->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis->count > 1 && has_culprit(&diagnosis->findings[1])) {
+  } else if (diagnosis->count > 1 && is_named_beside(&diagnosis->findings[1], first)) {
     lumos_text_put(out, "; ");
     diagnosis_put_finding(story, &diagnosis->findings[1], out);
+  } else {
+    diagnosis_put_next_late(story, out);
   }
   put_not_recorded(story, first, out);
   lumos_text_char(out, '.');
