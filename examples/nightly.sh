@@ -3,8 +3,9 @@
 #
 #   nightly.sh TRACES HISTORY [--night NAME] [--gate THRESHOLDS.json] [--keep N]
 #
-# TRACES holds the traces of one job (rank0.json.gz and so on), of several whose names differ before "rank" (gpt-rank0.json.gz), or a folder
-# for each job. Where several runs of a job lie there, the last counts. HISTORY gets for each job a folder with
+# TRACES holds a folder for each job, or traces whose names differ from job to job: before "rank" (gpt-rank0.json.gz), behind it (rank0-gpt.json.gz)
+# or, without a rank, in words (gpt.json.gz, bert.json.gz; worker0.json and worker1.json are one job). Where several runs of a job lie there, the last
+# counts. What is left out is named. HISTORY gets for each job a folder with
 #
 #   NIGHT.html, NIGHT.json            the report and its summary; latest.html is the last good report
 #   NIGHT.gate.json, NIGHT.gate.md    with --gate: held against the job's first 10 nights, once there are 5
@@ -23,7 +24,7 @@ set -uo pipefail
 export LC_ALL=C # names and their order do not depend on who calls
 
 usage() {
-  sed -n '2,24s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,25s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 say() { printf 'nightly: %s\n' "$*" >&2; }
@@ -58,23 +59,82 @@ trap 'exit 2' INT TERM HUP
 # jobs: "NAME TAB SOURCE TAB FILE OR FOLDER" for each that there is, by name. SOURCE: what has that name.
 is_trace='.*\.json\(\.gz\|\.zst\)?'
 jobs() {
-  local file base name
-  find -L "$traces" -maxdepth 1 -type f -regex "$is_trace" -print | while IFS= read -r file; do
-    base=${file##*/}
-    shopt -s nocasematch
-    [[ $base =~ ^(.*)rank[-_.=]?[0-9] ]] && name=${BASH_REMATCH[1]} || name=
-    shopt -u nocasematch
-    name=${name%"${name##*[!-_. ]}"}
-    printf '%s\t%s\t%s\n' "${name:-$(basename "$(realpath "$traces")")}" "${name:-}*" "$file"
-  done
+  local file
+  find -L "$traces" -maxdepth 1 -type f ! -name '.*' -regex "$is_trace" -printf '%f\n' | sort | name_files "$(basename "$(realpath "$traces")")" "$traces"
   find -L "$traces" -mindepth 1 -maxdepth 1 -type d ! -name '.*' -print | while IFS= read -r file; do
     [ -z "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s\t%s\t%s\n' "${file##*/}" "${file##*/}/" "$file"
   done
 }
 
+# name_files NAME FOLDER <FILES: their lines of `jobs`. Where a name has "rank" and a number, the job is what stands before; files of one rank that
+# differ in words behind it are of several jobs, named by these. Names without a rank are of one job where they differ in numbers and in hashes alone
+# (worker0, worker1): ranks are in the traces then. NAME is the job that has no name of its own.
+name_files() {
+  awk -v general="$1" -v folder="$2" '
+    # Words of a name, without what is not of the job: numbers, hashes, months, and what traces are called.
+    function words(text,   count, i, word, found, all) {
+      count = split(text, all, /[-_. =]+/)
+      found = ""
+      for (i = 1; i <= count; i++) {
+        word = tolower(all[i])
+        if (word ~ /^[0-9]*$/ || (word ~ /[0-9]/ && word ~ /^[0-9a-f]+$/ && length(word) >= 8) || word ~ /^(pt|trace|chrome|step|epoch|utc)$/ ||
+            word ~ /^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$/) continue
+        if (word ~ /^(worker|node|host|proc|process|pid|gpu|dp|tp|pp)[0-9]+$/) sub(/[0-9]+$/, "", all[i])
+        found = found (found == "" ? "" : "-") all[i]
+      }
+      return found
+    }
+    function trim(text) { sub(/[-_. ]+$/, "", text); return text }
+    {
+      file[NR] = stem = $0
+      sub(/\.json(\.gz|\.zst)?$/, "", stem)
+      before[NR] = after[NR] = ""
+      if (match(tolower(stem), /rank[-_.= ]?[0-9]+/)) {
+        ranked[NR] = 1
+        before[NR] = trim(substr(stem, 1, RSTART - 1))
+        number = substr(stem, RSTART, RLENGTH)
+        gsub(/[^0-9]/, "", number)
+        after[NR] = words(substr(stem, RSTART + RLENGTH))
+        key = before[NR] "\t" (number + 0)
+        if (key in first && first[key] != after[NR]) several[before[NR]] = 1
+        first[key] = after[NR]
+      } else {
+        before[NR] = words(stem)
+      }
+    }
+    END {
+      for (i = 1; i <= NR; i++) {
+        name = before[i]
+        source = ranked[i] ? (name == "" ? "rank*" : name "*") : (name == "" ? "*" : name "*, without a rank")
+        if (ranked[i] && (before[i] in several)) {
+          name = name (name == "" || after[i] == "" ? "" : "-") after[i]
+          source = (before[i] == "" ? "" : before[i] "-") "rank*" after[i]
+        }
+        printf "%s\t%s\t%s/%s\n", name == "" ? general : name, source, folder, file[i]
+      }
+    }'
+}
+
+# left_out: what lies in the traces and is of no job, and why, a line each.
+left_out() {
+  local file
+  find "$traces" -mindepth 1 -maxdepth 1 ! -name '.*' -print | sort | while IFS= read -r file; do
+    if [ -d "$file" ]; then
+      [ -n "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s/ (a folder without traces)\n' "${file##*/}"
+    elif [ ! -e "$file" ]; then
+      printf '%s (a link that leads nowhere)\n' "${file##*/}"
+    elif [ ! -f "$file" ] || [[ ! $file =~ \.json(\.gz|\.zst)?$ ]]; then
+      printf '%s (not named *.json, *.json.gz or *.json.zst)\n' "${file##*/}"
+    fi
+  done
+}
+
 # report NAME INPUT...: into $made; its messages into $made/message.
 report() {
-  lumos-report --run last "${@:2}" -o "$made/$night.html" --summary "$made/$night.json" 2>"$made/message" && return
+  if lumos-report --run last "${@:2}" -o "$made/$night.html" --summary "$made/$night.json" 2>"$made/message"; then
+    sed -n 's/^lumos-report: warning: \(.* left out.*\)/\1/p' "$made/message" | while IFS= read -r line; do say "$1: $line"; done
+    return
+  fi
   [ -s "$made/message" ] || echo 'lumos-report failed without a message' >"$made/message"
   return 1
 }
@@ -164,6 +224,7 @@ while IFS=$'\t' read -r name source input; do
   inputs[$name]+=$input$'\n'
   found=1
 done < <(jobs | sort)
+left_out | while IFS= read -r line; do say "left out: $line"; done
 [ $found -eq 1 ] || { say "$traces holds no traces (*.json, *.json.gz, *.json.zst), nor folders of them"; failed=1; }
 for name in $(printf '%s\n' "${!inputs[@]}" | sort); do
   mapfile -t files <<<"${inputs[$name]%$'\n'}"

@@ -39,7 +39,7 @@ struct parsing {
   struct trace_paths paths;
   struct trace_parts parts;
   LUMOS_VECTOR(struct skipped) skipped;
-  size_t other_runs; /* files of runs that were not chosen */
+  struct trace_other_runs other_runs;
   struct lumos_error *error;
 };
 
@@ -362,9 +362,13 @@ static void note_skipped(struct parsing *parsing, struct lumos_job *job) {
 }
 
 static void note_other_runs(const struct parsing *parsing, struct lumos_job *job) {
-  if (parsing->other_runs > 0) {
-    lumos_job_note(job, "parse.other_runs", LUMOS_INFO, (int64_t)parsing->other_runs, NULL,
-                   "files of other runs were left out, as --run says", NULL);
+  if (parsing->other_runs.files > 0) {
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_text_format(&text, "files of other runs were left out, as --run says: %.*s",
+                      (int)parsing->other_runs.names.length, parsing->other_runs.names.bytes);
+    lumos_text_add(&text, "", 1);
+    lumos_job_note(job, "parse.other_runs", LUMOS_WARNING, (int64_t)parsing->other_runs.files, NULL, text.bytes, NULL);
+    lumos_text_free(&text);
   }
 }
 
@@ -462,6 +466,7 @@ static struct lumos_job *parse(const char *const *paths, size_t count, const str
     free(parsing.skipped.items[i].fault);
   }
   lumos_vector_free(&parsing.skipped);
+  lumos_text_free(&parsing.other_runs.names);
   lumos_trace_free_paths(&parsing.paths);
   return job;
 }

@@ -158,9 +158,10 @@ static void add_time(struct lumos_text *text, int64_t nanoseconds) {
                     date.tm_hour, date.tm_min, date.tm_sec);
 }
 
+enum { FILES_TOLD = 3 };
+
 /* "run 2 of 2026-11-20 13:54:20 UTC (a.json, b.json)". */
 static void describe_run(struct lumos_text *text, const struct recordings *all, int64_t run) {
-  enum { FILES_TOLD = 3 };
   size_t files = 0;
   for (size_t i = 0; i < all->count; i++) {
     const struct recording *recording = &all->items[i];
@@ -202,7 +203,19 @@ static bool refuse(const struct recordings *all, int64_t runs, struct lumos_erro
   return false;
 }
 
-static size_t keep_run(struct trace_parts *parts, int64_t run) {
+static void name_others(struct trace_other_runs *others, const struct recordings *all, int64_t run) {
+  for (size_t i = 0; i < all->count; i++) {
+    const struct trace_part *part = all->items[i].part;
+    if (part->run != run && others->files++ < FILES_TOLD) {
+      lumos_text_format(&others->names, "%s%.100s", others->files == 1 ? "" : ", ", part->name);
+    }
+  }
+  if (others->files > FILES_TOLD) {
+    lumos_text_format(&others->names, " and %zu more", others->files - FILES_TOLD);
+  }
+}
+
+static void keep_run(struct trace_parts *parts, int64_t run) {
   size_t kept = 0;
   for (size_t i = 0; i < parts->count; i++) {
     if (parts->items[i].run == run) {
@@ -211,13 +224,12 @@ static size_t keep_run(struct trace_parts *parts, int64_t run) {
       lumos_job_free(parts->items[i].job);
     }
   }
-  size_t others = parts->count - kept;
   parts->count = kept;
-  return others;
 }
 
 static bool choose(struct trace_parts *parts, const struct recordings *all, int64_t runs,
-                   const struct lumos_trace_options *options, size_t *others, struct lumos_error *error) {
+                   const struct lumos_trace_options *options, struct trace_other_runs *others,
+                   struct lumos_error *error) {
   if (options->run == LUMOS_RUN_ALL) {
     return runs == 1 || options->rank_count > 0 || refuse(all, runs, error);
   }
@@ -225,14 +237,15 @@ static bool choose(struct trace_parts *parts, const struct recordings *all, int6
     return lumos_fail(error, "--run %" PRId64 ": there %s %" PRId64 ", by time, choose among them or say --run last",
                       options->run, runs == 1 ? "is" : "are", runs);
   }
-  *others = keep_run(parts, options->run == LUMOS_RUN_LAST ? runs : options->run);
+  int64_t run = options->run == LUMOS_RUN_LAST ? runs : options->run;
+  name_others(others, all, run); /* first, for what is kept moves */
+  keep_run(parts, run);
   return true;
 }
 
-bool lumos_trace_choose_run(struct trace_parts *parts, const struct lumos_trace_options *options, size_t *others,
-                            struct lumos_error *error) {
+bool lumos_trace_choose_run(struct trace_parts *parts, const struct lumos_trace_options *options,
+                            struct trace_other_runs *others, struct lumos_error *error) {
   struct recordings all = {0};
-  *others = 0;
   for (size_t i = 0; i < parts->count; i++) {
     lumos_vector_push(&all, recording_of(&parts->items[i]));
   }

@@ -54,6 +54,42 @@ cp one/rank0.json.gz clash/twin
 [ $? -eq 2 ] && grep -q '^nightly: gpt: no report of 2026-07-01: two jobs have this name, gpt\* and gpt/; rename' said || fail "two jobs of one name: $(head -c 300 said)"
 [ -e clashed/gpt/2026-07-01.failed ] && [ ! -e clashed/gpt/2026-07-01.json ] && [ -e clashed/twin/2026-07-01.json ] || fail 'two jobs of one name are one'
 
+# Names without a rank are told apart by their words, those with one by what stands behind it too; jobs are not mixed, and what is left out is named.
+mkdir -p named/deep/er named/empty
+emulate two --layers 2 --seed 2
+cp one/rank0.json.gz named/bert.json.gz
+cp two/rank0.json.gz named/gpt2.json.gz
+cp two/rank1.json.gz named/gpt-large.pt.trace.json.gz
+for rank in 0 1; do
+  cp one/rank$rank.json.gz named/worker$rank.17000000$rank.pt.trace.json.gz
+  cp one/rank$rank.json.gz "named/rank$rank-t5.json.gz"
+  cp two/rank$rank.json.gz "named/rank$rank-vit_12.json.gz"
+  cp one/rank$rank.json.gz "named/llama-7b-rank$rank-9c44bd29b3f0_137$rank.json.gz"
+  cp two/rank$rank.json.gz "named/llama-70b-rank$rank-1c44bd29b3f0_137$rank.json.gz"
+done
+cp one/rank0.json.gz named/deep/er/rank0.json.gz
+cp one/rank0.json.gz named/rank0.json.xz
+ln -s nowhere named/gone.json
+"$nightly" named apart --night 2026-07-01 >said 2>&1 || fail "jobs of many names: $(head -c 500 said)"
+expected='bert gpt-large gpt2 llama-70b llama-7b t5 vit worker'
+[ "$(cd apart && echo */ | tr -d /)" = "$expected" ] || fail "the jobs are $(cd apart && echo */)"
+for job in t5:2 vit:2 worker:2 llama-7b:2 llama-70b:2 bert:1 gpt2:1; do
+  [ "$(jq .ranks "apart/${job%:*}/2026-07-01.json")" = "${job#*:}" ] || fail "${job%:*} has $(jq .ranks "apart/${job%:*}/2026-07-01.json") ranks"
+done
+printf 'nightly: left out: %s\n' 'deep/ (a folder without traces)' 'empty/ (a folder without traces)' 'gone.json (a link that leads nowhere)' \
+  'rank0.json.xz (not named *.json, *.json.gz or *.json.zst)' | cmp -s - said || fail "what is left out is told as $(cat said)"
+# Of an earlier run in the same place, and of what is no trace, the files are named.
+mkdir again
+for rank in 0 1; do
+  cp one/rank$rank.json.gz again/old_rank$rank.json.gz
+  zcat one/rank$rank.json.gz | sed 's/"baseTimeNanoseconds": \([0-9]\)/"baseTimeNanoseconds": 2/' >again/rank$rank.json
+done
+echo '{}' >again/facts.json
+mkdir runs && mv again runs/job
+"$nightly" runs run --night 2026-07-01 >said 2>&1 || fail "two runs: $(head -c 500 said)"
+grep -q '^nightly: job: files of other runs were left out, as --run says: old_rank0.json.gz, old_rank1.json.gz (2)$' said && grep -q '^nightly: job: facts.json was left out' said ||
+  fail "files of another run are told as $(cat said)"
+
 # --- Nights ---
 
 # Five of the same job, whose step takes 0.5 % more or less; then one that is like them, one that is slower, one without a rank.

@@ -84,6 +84,8 @@ static void what_was_recorded_later_is_another_run(void **state) {
   struct lumos_job *job = parse_folder(files, (struct lumos_trace_options){.run = 2}, &error);
   const struct lumos_note *note = find_note(job, "parse.other_runs");
   assert_int_equal(note->count, 1);
+  assert_int_equal(note->level, LUMOS_WARNING);
+  assert_string_equal(string_of(job, note->text), "files of other runs were left out, as --run says: a.json");
   assert_string_equal(string_of(job, job->history.items[0].args), "--run 2");
   lumos_job_free(job);
   /* Who gives the ranks insists that they ran together, and is told what that means. */
