@@ -12,6 +12,9 @@
  * Noise is the half of a 95 % interval of the change: against one report from how steps vary in both (Student's t-test
  * with one variance), against several from how these differ (a prediction interval of Student's t); with the ranges that
  * predictions have, and at least what the threshold says.
+ *
+ * A recording counts once: a baseline whose values by step are all those of the tested report, or of an earlier baseline,
+ * is the same recording, or a copy of its report, and is left out.
  */
 #ifndef LUMOS_GATE_H
 #define LUMOS_GATE_H
@@ -31,15 +34,17 @@ void lumos_gate_close(struct lumos_gate *gate); /* NULL is allowed */
 
 /* Is it a report in JSON, from its first bytes? */
 bool lumos_gate_is_report(const char *bytes, size_t length);
-/* Add a report in JSON (lumos_report), a NUL behind it: the one that is tested, or one of the baseline. */
+/* Add a report in JSON (lumos_report), a NUL behind it: first the one that is tested, then those of the baseline. */
 bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_error *error) LUMOS_MUST_CHECK;
 bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Add the reports in JSON, *.json, of a folder, but for what gates wrote there, *.gate.json; *added: how many. Those that
- * cannot be read are left out. True with *added 0 for a path that is not a folder, or has no report in it; false where the
+ * cannot be read are left out; the tested report and copies are counted. True with *added 0 for a path that is not a folder, or has no report in it; false where the
  * folder cannot be listed. */
 bool lumos_gate_baseline_folder(struct lumos_gate *gate, const char *folder, size_t *added,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Is there a report left to compare with? */
+bool lumos_gate_has_baseline(const struct lumos_gate *gate, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* The worst of all metrics' verdicts, in the order of the enum; once all reports are there. */
 enum lumos_gate_verdict lumos_gate_decide(struct lumos_gate *gate);
 

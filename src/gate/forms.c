@@ -164,7 +164,17 @@ static void put_counts(struct lumos_text *out, const struct lumos_gate *gate) {
 static void put_markdown(const struct lumos_gate *gate, struct lumos_text *out) {
   lumos_text_put(out, "Lumos gate: ");
   put_counts(out, gate);
-  lumos_text_format(out, ", against %zu report%s\n\n", gate->reports, gate->reports == 1 ? "" : "s");
+  lumos_text_format(out, ", against %zu report%s", gate->reports, gate->reports == 1 ? "" : "s");
+  if (gate->itself + gate->copies > 0) {
+    lumos_text_put(out, " (left out: ");
+    lumos_text_put(out, gate->itself > 0 ? "the tested recording itself" : "");
+    if (gate->copies > 0) {
+      lumos_text_format(out, "%s%zu cop%s of others", gate->itself > 0 ? ", " : "", gate->copies,
+                        gate->copies == 1 ? "y" : "ies");
+    }
+    lumos_text_char(out, ')');
+  }
+  lumos_text_put(out, "\n\n");
   lumos_text_put(out, "| metric | verdict | baseline | now | change | allowed | noise | |\n"
                       "|:--|:--|--:|--:|--:|--:|--:|:--|\n");
   for (size_t i = 0; i < gate->metrics.count; i++) {
@@ -266,8 +276,9 @@ static void put_json(const struct lumos_gate *gate, struct lumos_text *out) {
   for (size_t i = 0; i < gate->metrics.count; i++) {
     worst = gate->metrics.items[i].verdict > worst ? gate->metrics.items[i].verdict : worst;
   }
-  lumos_text_format(out, "{\"format\":%d,\"verdict\":\"%s\",\"reports\":%zu,\"metrics\":[", GATE_DOCUMENT,
+  lumos_text_format(out, "{\"format\":%d,\"verdict\":\"%s\",\"reports\":%zu,", GATE_DOCUMENT,
                     lumos_gate_verdict_name(worst), gate->reports);
+  lumos_text_format(out, "\"left_out\":{\"itself\":%zu,\"copies\":%zu},\"metrics\":[", gate->itself, gate->copies);
   for (size_t i = 0; i < gate->metrics.count; i++) {
     const struct gate_metric *metric = &gate->metrics.items[i];
     bool known = has_change(metric);

@@ -52,14 +52,22 @@ struct gate_metric {
   enum gate_reason reason;
 };
 
+/* What a recording is known by, whatever form its report has: the whole job's values by step. */
+struct gate_fingerprint {
+  uint64_t hash;
+  size_t values; /* 0: nothing is known */
+};
+
 struct lumos_gate {
   LUMOS_VECTOR(struct gate_metric) metrics;
   size_t reports; /* of the baseline */
-  bool tested;
+  struct gate_fingerprint tested;
+  LUMOS_VECTOR(struct gate_fingerprint) known; /* of the baseline */
+  size_t itself, copies;                       /* reports that are left out: the tested one, and copies of others */
 };
 
 /* What a report in JSON has of each metric, into `means`, an array of the caller's with an item for each. */
 bool gate_read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
-                     struct lumos_error *error) LUMOS_MUST_CHECK;
+                     struct gate_fingerprint *fingerprint, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -1,4 +1,5 @@
 /* The values of the thresholds' metrics in a report in JSON: one walk over its metrics. */
+#include "base/hash.h"
 #include "base/json.h"
 #include "gate/gate.h"
 #include <math.h>
@@ -16,6 +17,7 @@ struct reading {
   const struct lumos_gate *gate;
   struct found *found;
   bool edited, has_metrics;
+  struct gate_fingerprint fingerprints[GATE_SOURCES];
 };
 
 /* A metric's record, as slices of the report. */
@@ -103,6 +105,32 @@ static bool scope_fits(const struct gate_metric *metric, const char *scope, int6
 
 /* ---- Records ---- */
 
+/* Is the step all that the scope says? */
+static bool is_of_step(const char *scope) {
+  static const struct gate_metric whole = {.scope_count = 0};
+  int64_t step = GATE_STEP_NONE;
+  return scope != NULL && scope_fits(&whole, scope, &step) && step != GATE_STEP_NONE;
+}
+
+/* Records come in any order, so their hashes are added up. */
+static void add_to_fingerprint(struct reading *reading, const struct record *record) {
+  if (record->has_value && is_of_step(record->scope)) {
+    struct gate_fingerprint *fingerprint = &reading->fingerprints[record->source];
+    const char *scope = record->scope;
+    struct lumos_slice text;
+    uint64_t hash = 0, bits = 0;
+    memcpy(&bits, &record->value, sizeof bits);
+    for (size_t i = 0; i < record->name.length; i++) {
+      hash = lumos_hash_mix(hash, (unsigned char)record->name.bytes[i]);
+    }
+    for (size_t i = 0; lumos_json_skip(&scope, &text) && i < text.length; i++) {
+      hash = text.bytes[i] > ' ' ? lumos_hash_mix(hash, (unsigned char)text.bytes[i]) : hash;
+    }
+    fingerprint->hash += lumos_hash_mix(hash, bits);
+    fingerprint->values++;
+  }
+}
+
 static void take_record(struct reading *reading, const struct record *record) {
   for (size_t i = 0; record->has_value && i < reading->gate->metrics.count; i++) {
     const struct gate_metric *metric = &reading->gate->metrics.items[i];
@@ -162,6 +190,7 @@ static bool read_metrics(struct reading *reading, const char **cursor) {
       return false;
     }
     take_record(reading, &record);
+    add_to_fingerprint(reading, &record);
   }
   return more == 0;
 }
@@ -240,7 +269,7 @@ static struct gate_mean choose(const struct gate_metric *metric, struct found *f
 }
 
 bool gate_read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
-                     struct lumos_error *error) {
+                     struct gate_fingerprint *fingerprint, struct lumos_error *error) {
   struct reading reading = {.gate = gate};
   reading.found = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *reading.found);
   bool good = read_report(&reading, report, error);
@@ -251,18 +280,36 @@ bool gate_read_means(const struct lumos_gate *gate, const char *report, struct g
     lumos_vector_free(&reading.found[i].of[GATE_MEASURED]);
     lumos_vector_free(&reading.found[i].of[GATE_SIMULATED]);
   }
+  /* Changes of one recording have its measured values. */
+  bool measured = !reading.edited && reading.fingerprints[GATE_MEASURED].values > 0;
+  *fingerprint = reading.fingerprints[measured ? GATE_MEASURED : GATE_SIMULATED];
   free(reading.found);
   return good;
 }
 
 bool lumos_gate_is_report(const char *bytes, size_t length) {
-  static const char begins[] = "{\"format\":";
-  return length >= sizeof begins - 1 && memcmp(bytes, begins, sizeof begins - 1) == 0;
+  static const char *const begins[] = {"{", "\"format\"", ":"}; /* and blanks between them, as jq writes them */
+  const char *end = bytes + length;
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+    while (bytes < end && strchr(" \t\r\n", *bytes) != NULL) {
+      bytes++;
+    }
+    size_t needed = strlen(begins[i]);
+    if ((size_t)(end - bytes) < needed || memcmp(bytes, begins[i], needed) != 0) {
+      return false;
+    }
+    bytes += needed;
+  }
+  return true;
+}
+
+static bool is_same(struct gate_fingerprint one, struct gate_fingerprint other) {
+  return one.values > 0 && one.values == other.values && one.hash == other.hash;
 }
 
 bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
   struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
-  bool good = gate_read_means(gate, report, means, error);
+  bool good = gate_read_means(gate, report, means, &gate->tested, error);
   for (size_t i = 0; good && i < gate->metrics.count; i++) {
     gate->metrics.items[i].tested = means[i];
   }
@@ -270,15 +317,37 @@ bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_e
   return good;
 }
 
-bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
-  struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
-  bool good = gate_read_means(gate, report, means, error);
-  for (size_t i = 0; good && i < gate->metrics.count; i++) {
+/* Of a recording that is not there yet. */
+static void add_baseline(struct lumos_gate *gate, struct gate_fingerprint fingerprint, const struct gate_mean *means) {
+  for (size_t i = 0; i < gate->known.count; i++) {
+    if (is_same(fingerprint, gate->known.items[i])) {
+      gate->copies++;
+      return;
+    }
+  }
+  for (size_t i = 0; i < gate->metrics.count; i++) {
     if (means[i].count > 0) {
       lumos_vector_push(&gate->metrics.items[i].baseline, means[i]);
     }
   }
-  gate->reports += good;
+  lumos_vector_push(&gate->known, fingerprint);
+  gate->reports++;
+}
+
+bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
+  struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
+  struct gate_fingerprint fingerprint = {0, 0};
+  bool good = gate_read_means(gate, report, means, &fingerprint, error);
+  if (good && is_same(fingerprint, gate->tested)) {
+    gate->itself++;
+  } else if (good) {
+    add_baseline(gate, fingerprint, means);
+  }
   free(means);
   return good;
+}
+
+bool lumos_gate_has_baseline(const struct lumos_gate *gate, struct lumos_error *error) {
+  return gate->reports > 0 || lumos_fail(error, "the baseline is the tested recording itself, so that no regression "
+                                                "would show; name the report of another one behind --baseline");
 }

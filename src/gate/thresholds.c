@@ -203,6 +203,7 @@ void lumos_gate_close(struct lumos_gate *gate) {
   }
   if (gate != NULL) {
     lumos_vector_free(&gate->metrics);
+    lumos_vector_free(&gate->known);
     free(gate);
   }
 }

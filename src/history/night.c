@@ -89,7 +89,8 @@ static bool read_values(const char *document, struct history_night *night, struc
     }
   }
   const struct lumos_gate gate = {.metrics = {metrics, SOURCES, SOURCES}};
-  bool good = gate_read_means(&gate, document, means, error);
+  struct gate_fingerprint fingerprint = {0, 0};
+  bool good = gate_read_means(&gate, document, means, &fingerprint, error);
   for (size_t i = 0; good && i < SOURCES; i++) {
     if (means[i].count > 0 && isnan(night->values[sources[i].series])) {
       night->values[sources[i].series] = means[i].mean;

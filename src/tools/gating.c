@@ -59,11 +59,15 @@ static bool add_input(const char *name, const struct lumos_operands *operand, co
   return is_one ? add_file(operand->items[0], gate, add, error) : add_job(name, operand, input, gate, add, error);
 }
 
+static bool has_baselines(const struct tool_gating *gating, struct lumos_error *error) {
+  return gating->baselines.count > 0 ||
+         lumos_fail(error, "--gate compares with a baseline; name a report in JSON, a stream or traces, as "
+                           "--baseline before.json");
+}
+
 static bool add_baselines(const char *name, const struct tool_gating *gating, const struct tool_input *input,
                           struct lumos_gate *gate, struct lumos_error *error) {
-  bool good = gating->baselines.count > 0 ||
-              lumos_fail(error, "--gate compares with a baseline; name a report in JSON, a stream or traces, as "
-                                "--baseline before.json");
+  bool good = true;
   for (size_t i = 0; good && i < gating->baselines.count; i++) {
     const char *path = gating->baselines.items[i].argument;
     const struct lumos_operands one = {.items = &path, .count = 1};
@@ -138,8 +142,9 @@ bool tool_gate(const char *name, const struct lumos_operands *operands, const st
     return false;
   }
   struct lumos_gate *gate = lumos_gate_open(gating->thresholds, error);
-  bool good = gate != NULL && add_baselines(name, gating, input, gate, error) &&
+  bool good = gate != NULL && has_baselines(gating, error) &&
               add_input(name, operands, input, gate, lumos_gate_test, error) &&
+              add_baselines(name, gating, input, gate, error) && lumos_gate_has_baseline(gate, error) &&
               decide(gate, gating, form, output, error);
   lumos_gate_close(gate);
   return good;

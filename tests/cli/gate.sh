@@ -90,17 +90,36 @@ gate 1 regression "$two" 108.json night{0,1,2,3,4}.json
 holds '.baseline == 102000000 and .change == 6000000 and (.noise - 4808944 | fabs) < 10 and .baselines == 5'
 gate 0 inconclusive "$two" 106.json night{0,1,2,3,4}.json
 
+# A folder that has the tested night in it, however it is printed, and copies of others is no other baseline: a recording counts once.
+mkdir nights
+cp night{0,1,2,3,4}.json nights
+jq . 108.json >nights/night5.json
+for night in 0 1 2; do jq . night3.json >nights/copy$night.json; done
+printf '{"format": 1, "metrics": [%s]}' "$two" >limits
+expect 1 lumos-render --gate limits --baseline nights 108.json -o gate.json
+holds '.baseline == 102000000 and .change == 6000000 and (.noise - 4808944 | fabs) < 10 and .baselines == 5'
+jq -e '.reports == 5 and .left_out == {itself: 1, copies: 3}' gate.json >/dev/null || fail "left out are $(jq -c .left_out gate.json)"
+expect 1 lumos-render --gate limits --baseline nights nights/night5.json -o gate.md
+grep -q '^Lumos gate: 1 regression, against 5 reports (left out: the tested recording itself, 3 copies of others)$' gate.md || fail "the first line is $(head -n 1 gate.md)"
+expect 2 lumos-render --gate limits --baseline 108.json nights/night5.json
+says 'the tested recording itself'
+
 # --- Jobs, and all forms ---
 
 mkdir one two
 cp "${example[0]}" one
 cp "${example[1]}" two
-lumos-render one -o one.json 2>message && lumos-sim one -o one.sim 2>message || fail 'no report of the example'
+lumos-render one -o one.json 2>message && lumos-sim one -o one.sim 2>message && lumos-render two -o two.json 2>message || fail 'no report of the example'
 printf '{"format": 1, "metrics": [%s, {"metric": "mfu", "absolute": 0.01, "scope": {"kind": "shapes"}}, {"metric": "idle", "relative": 100, "noise": 0}]}' "$two" >limits
-expect 0 lumos-render --gate limits --baseline one.json one.sim -o same.json
-expect 0 lumos-render --gate limits --baseline one one.json -o again.json
+printf '{"format": 1, "metrics": [%s, {"metric": "mfu", "absolute": 1, "scope": {"kind": "shapes"}}, {"metric": "idle", "relative": 100, "noise": 0}]}' "${two/0.02/2}" >wide
+expect 0 lumos-render --gate wide --baseline two.json one.sim -o same.json
+expect 0 lumos-render --gate wide --baseline two one.json -o again.json
 same same.json again.json 'a report in JSON, a stream and traces of one job are not the same'
-jq -e 'all(.metrics[]; .change == 0) and .metrics[0].now > 1e6 and .metrics[1].now > 0' same.json >/dev/null || fail "a job differs from itself: $(cat same.json)"
+jq -e 'all(.metrics[]; .change != null) and .metrics[0].now > 1e6 and .metrics[1].now > 0' same.json >/dev/null || fail "two jobs are not compared: $(cat same.json)"
+for same in one one.sim one.json; do
+  expect 2 lumos-render --gate limits --baseline one.json $same
+  says 'the tested recording itself'
+done
 expect 1 lumos-render --gate limits --baseline base.json worse.json --junit gate.xml
 expect 1 lumos-render --gate limits --baseline base.json worse.json -o table.md
 expect 1 lumos-render --gate limits --baseline base.json worse.json -o other.xml

@@ -92,11 +92,11 @@ grep -q '^nightly: job: files of other runs were left out, as --run says: old_ra
 
 # --- Nights ---
 
-# Five of the same job, whose step takes 0.5 % more or less; then one that is like them, one that is slower, one without a rank.
+# Five of the same job, whose step takes up to 0.5 % more; then one that is like them, one that is slower, one without a rank.
 rm -rf traces nights/{alone,My_Bert}
 mkdir traces
 for day in 2 3 4 5; do
-  jq -c --argjson factor "1.00$((day % 2 * 5))" '.metrics |= map(if .name == "step_time" then .value = (.value * $factor | round) else . end)' nights/gpt/2026-07-01.json >nights/gpt/2026-07-0$day.json
+  jq -c --argjson factor "1.00$((day % 2 * 4))$day" '.metrics |= map(if .name == "step_time" then .value = (.value * $factor | round) else . end)' nights/gpt/2026-07-01.json >nights/gpt/2026-07-0$day.json
 done
 emulate traces/gpt --seed 2
 night 0 2026-07-06
