@@ -229,7 +229,7 @@ static void verdict_of_a_change(void **state) {
   struct lumos_text page = render(job);
   assert_has(&page, "The change: <code>--scale kind=gemm=0.5</code>");
   assert_has(&page, ". Durations: after the change<");
-  assert_has(&page, "Measured before the change 10.0\xC2\xA0ms");
+  assert_has(&page, "Measured before the change: 10.0\xC2\xA0ms");
   lumos_text_free(&page);
 
   lumos_text_free(&text);

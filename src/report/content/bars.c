@@ -91,8 +91,9 @@ static int64_t put_group_label(const struct canvas *canvas, size_t group, struct
   lumos_text_format(text, "%s%s ", by_rank(canvas) ? "rank" : "step", numbers.count > 1 ? "s" : "");
   report_put_runs(text, numbers.items, numbers.count);
   if (report_text_width(STYLE_STRONG, text->bytes, text->length) > LABEL_ROOM) {
-    text->length = 0;
-    lumos_text_format(text, "%s %d and ", by_rank(canvas) ? "rank" : "step", numbers.items[0]);
+    text->length = 0; /* beside "simulated" there is no room for the word */
+    bool word = !canvas->bars->both || canvas->bars->facts->edited;
+    lumos_text_format(text, "%s%d and ", !word ? "" : by_rank(canvas) ? "rank " : "step ", numbers.items[0]);
     report_put_count(text, weight - 1);
     lumos_text_put(text, " more");
     weight = 1;
@@ -126,6 +127,11 @@ static void draw_bar(struct canvas *canvas, const struct report_row *row, enum r
   report_stack_add(&canvas->stack, &bar, name);
 }
 
+/* Of a changed job only one of the two is of it as it is now. */
+static const char *timeline_word(const struct report_facts *facts, enum report_timeline timeline) {
+  return !facts->edited ? report_timeline_name(timeline) : timeline == MEASURED ? "before" : "after";
+}
+
 /* A row is its label and a bar for every timeline that is drawn. */
 static void draw_row(struct canvas *canvas, const struct report_row *row, int64_t alike, struct lumos_text *name) {
   struct lumos_text kind = LUMOS_TEXT_BUFFER;
@@ -137,7 +143,8 @@ static void draw_row(struct canvas *canvas, const struct report_row *row, int64_
   for (int timeline = 0; timeline < TIMELINES; timeline++) {
     if (is_drawn(canvas->bars, row, (enum report_timeline)timeline)) {
       draw_bar(canvas, row, (enum report_timeline)timeline,
-               canvas->bars->both ? report_timeline_name((enum report_timeline)timeline) : kind.bytes, name);
+               canvas->bars->both ? timeline_word(canvas->bars->facts, (enum report_timeline)timeline) : kind.bytes,
+               name);
     }
   }
   report_stack_end_row(&canvas->stack);

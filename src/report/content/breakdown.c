@@ -53,7 +53,7 @@ void report_put_breakdown_reading(const struct report_facts *facts, struct lumos
   lumos_text_format(out, "A bar is the mean step of %s that look alike; shares are of the job\xE2\x80\x99s mean step. ",
                     facts->ranks.count > 1 ? "ranks" : "steps");
   if (report_facts_differ(facts)) {
-    lumos_text_put(out, facts->edited ? "Measured: before the change. Simulated: after it." : "");
+    lumos_text_put(out, facts->edited ? "Before: measured, without the change. After: simulated with it." : "");
   } else if (measured) {
     lumos_text_put(out, simulated ? "As measured; the simulated bars look the same." : "As measured.");
   } else {

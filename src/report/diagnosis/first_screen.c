@@ -68,9 +68,9 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   }
   lumos_text_put(out, out->length > 0 ? ". " : "");
   report_put_counted(out, steps, facts->job_steps.count > 0 ? "step" : "rank-step");
-  lumos_text_put(out, ", ");
-  report_put_time(out, least);
   if (steps > 1) {
+    lumos_text_put(out, ", ");
+    report_put_time(out, least);
     lumos_text_put(out, " to ");
     report_put_time(out, most);
   }
@@ -105,11 +105,11 @@ static void set_range(const struct report_facts *facts, struct report_scope *til
   report_section_if(item, "has_measured", measured != LUMOS_ABSENT);
 }
 
-void report_put_step_range(const struct report_facts *facts, struct lumos_text *out) {
+void report_put_step_range(const struct report_facts *facts, bool with_source, struct lumos_text *out) {
   if (report_range_known(facts->step_range)) {
     lumos_text_put(out, "90\xC2\xA0% range ");
     report_put_time_range(out, facts->step_range.low, facts->step_range.high);
-    if (facts->doubt != LUMOS_NO_STRING) {
+    if (with_source && facts->doubt != LUMOS_NO_STRING) {
       const struct lumos_strings *strings = facts->job->strings;
       lumos_text_put(out, ". Largest source of uncertainty: ");
       report_put_cut(out, lumos_string(strings, facts->doubt), lumos_string_length(strings, facts->doubt), 60);
@@ -137,14 +137,14 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
   int64_t beside = report_facts_step_time(facts, other);
   if (facts->edited) {
     report_put_time_beside(&figure, time, beside);
-    report_put_step_range(facts, &evidence);
+    report_put_step_range(facts, beside == LUMOS_ABSENT, &evidence); /* what changes has it otherwise */
   } else {
     report_put_time(&figure, time);
   }
   put_step_range(facts, timeline, &evidence);
   if (beside != LUMOS_ABSENT) {
     lumos_text_put(&evidence, evidence.length > 0 ? ". " : "");
-    lumos_text_put(&evidence, timeline == MEASURED ? "Simulated " : "Measured before the change ");
+    lumos_text_put(&evidence, timeline == MEASURED ? "Simulated " : "Measured before the change: ");
     report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
     lumos_text_put(&evidence, leaves_measured_out(facts) ? ", the same steps" : "");
   }

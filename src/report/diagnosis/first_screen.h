@@ -18,6 +18,6 @@ void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text
 void report_fill_first_screen(const struct report_content *content, struct report_scope *scope);
 
 /* Of a predicted step: "90 % range 88.1 ms to 91.2 ms", or "range unknown". */
-void report_put_step_range(const struct report_facts *facts, struct lumos_text *out);
+void report_put_step_range(const struct report_facts *facts, bool with_source, struct lumos_text *out);
 
 #endif

@@ -56,7 +56,7 @@ static void fill_range(const struct report_content *content, struct report_scope
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_section(root, "step_range");
   if (content->facts.edited) {
-    report_put_step_range(&content->facts, &text);
+    report_put_step_range(&content->facts, true, &text);
     report_set_take(report_section_item(root, "step_range"), "range_text", &text);
   }
 }

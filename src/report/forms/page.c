@@ -394,7 +394,10 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   for (size_t i = 0; best != NULL && i < opportunities->list.count && i < MOST_ACTIONS; i++) {
     const struct report_opportunity *item = &opportunities->list.items[i];
     if (item != cure.opportunity && report_opportunity_gain_share(opportunities, item->half) >= LEAST_GAIN) {
-      halves = halves == NULL ? report_section_item(section, "halves") : halves;
+      if (halves == NULL) {
+        halves = report_section_item(section, "halves");
+        report_section_if(halves, "open", cure.share == LUMOS_ABSENT && opportunities->changes.count == 0);
+      }
       fill_action(&gains, item, report_section_item(halves, "half"));
     }
   }
@@ -774,8 +777,8 @@ static bool leads_to(const void *context, const char *key) {
 static void fill_sections(const struct page *page, struct report_scope *root) {
   enum { OPEN_WARNINGS = 4 };
   report_section(root, "contents");
-  fill_change(page, root);
   fill_breakdown(page, root);
+  fill_change(page, root);
   fill_opportunities(page, root);
   fill_losses(page, root);
   fill_timeline(page, root);
