@@ -2,6 +2,7 @@
 
 #include "job/remove.h"
 #include "rebuild/gradients.h"
+#include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,25 +146,52 @@ static void take_nodes(const struct alone *alone) {
 
 /* ---- all together ---- */
 
+/* Collectives that are marked, with what is there for them. */
+static void strip(struct alone *alone) {
+  struct lumos_job *job = alone->job;
+  alone->starts = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  alone->works = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  alone->emptied = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  find_starts(alone);
+  lumos_job_take_along(job, alone->gone);
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    if (job->lanes.items[l].kind == LUMOS_THREAD) {
+      take_waits(alone, &job->lanes.items[l]);
+    }
+  }
+  find_emptied(alone);
+  take_nodes(alone);
+  lumos_job_remove(job, alone->gone);
+  free(alone->starts);
+  free(alone->works);
+  free(alone->emptied);
+}
+
 void rebuild_strip_alone(struct lumos_job *built, const struct lumos_job *from) {
   struct alone alone = {.job = built, .gone = lumos_allocate_zeroed(built->tasks.count + 1, 1)};
   if (find_alone(&alone, from)) {
-    alone.starts = lumos_allocate_zeroed(built->tasks.count + 1, 1);
-    alone.works = lumos_allocate_zeroed(built->spans.count + 1, 1);
-    alone.emptied = lumos_allocate_zeroed(built->spans.count + 1, 1);
-    find_starts(&alone);
-    lumos_job_take_along(built, alone.gone);
-    for (size_t l = 0; l < built->lanes.count; l++) {
-      if (built->lanes.items[l].kind == LUMOS_THREAD) {
-        take_waits(&alone, &built->lanes.items[l]);
-      }
-    }
-    find_emptied(&alone);
-    take_nodes(&alone);
-    lumos_job_remove(built, alone.gone);
-    free(alone.starts);
-    free(alone.works);
-    free(alone.emptied);
+    strip(&alone);
   }
+  free(alone.gone);
+}
+
+/* Of the activations, in passes; behind them the gradients of norms and biases. */
+static bool is_of_parts(const struct lumos_job *job, size_t t) {
+  enum { FEW = 4096 }; /* bytes: of numbers that all steps sum */
+  const struct lumos_task *task = &job->tasks.items[t];
+  if (task->kind != LUMOS_COLLECTIVE || rebuild_role_of(job, t) != LUMOS_TENSOR) {
+    return false;
+  }
+  const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+  bool passes = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
+  return comm->bytes > FEW && strcmp(lumos_string(job->strings, comm->op), passes ? "all_gather" : "all_reduce") == 0;
+}
+
+void rebuild_strip_parts(struct lumos_job *built) {
+  struct alone alone = {.job = built, .gone = lumos_allocate_zeroed(built->tasks.count + 1, 1)};
+  for (size_t t = 0; t < built->tasks.count; t++) {
+    alone.gone[t] = is_of_parts(built, t);
+  }
+  strip(&alone);
   free(alone.gone);
 }

@@ -74,6 +74,7 @@ static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
 static enum lumos_switch *switch_of(struct lumos_rebuild *asked, const char *name) {
   return strcmp(name, "overlap-gradients") == 0       ? &asked->overlap_gradients
          : strcmp(name, "distributed-optimizer") == 0 ? &asked->distributed_optimizer
+         : strcmp(name, "sequence-parallel") == 0     ? &asked->sequence_parallel
                                                       : NULL;
 }
 
@@ -146,6 +147,7 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "tp", asked->shards);
   tell_number(text, "bucket-mb", asked->bucket_mb);
   tell_text(text, "learn-from", asked->learn_from);
+  tell_word(text, "sequence-parallel", asked->sequence_parallel, "on", "off");
   tell_word(text, "overlap-gradients", asked->overlap_gradients, "on", "off");
   tell_word(text, "distributed-optimizer", asked->distributed_optimizer, "on", "off");
   if (asked->schedule != 0) {

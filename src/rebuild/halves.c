@@ -223,6 +223,33 @@ static void add_end(struct search *search, enum rebuild_end_of of, size_t i, siz
   lumos_vector_push(&search->ends->items, end);
 }
 
+/* The task before the op; LUMOS_NONE: the thread begins with it. */
+static uint32_t before_op(const struct search *search, size_t i) {
+  uint32_t t = search->events.items[i].launch, op = op_of(search, i);
+  const struct lumos_lane *lane = &search->job->lanes.items[search->job->tasks.items[t].lane];
+  while (op != LUMOS_NONE && t > lane->task_first && is_around(search, op, t - 1)) {
+    t--;
+  }
+  return t > lane->task_first ? t - 1 : LUMOS_NONE;
+}
+
+/* What event `needing` needs is asked for before event i, and has come by then, or, where that is another one, behind event i. */
+static void add_begin(struct search *search, size_t i, size_t needing) {
+  const struct event *event = &search->events.items[i];
+  uint32_t before = before_op(search, i);
+  struct rebuild_end begin = {.of = REBUILD_BEGIN,
+                              .forward = event->forward,
+                              .after = before,
+                              .kernel = search->events.items[needing].kernel,
+                              .beside = needing == i ? before : end_of(search, i),
+                              .place = 2 * (uint64_t)event->kernel - 1};
+  if (before == LUMOS_NONE) {
+    search->ends->unbegun++;
+  } else {
+    lumos_vector_push(&search->ends->items, begin);
+  }
+}
+
 /* ---- passes through a layer, or an end of the model ---- */
 
 enum { NO_EVENT = -1 };
@@ -255,8 +282,16 @@ static void look_forward(struct search *search, int64_t first, int64_t end) {
   search->products = again ? search->products : products;
   search->before = again || !whole ? search->before : count_products(search, first, attention);
   search->ends->unknown += !whole && !again;
+  int64_t begin = find(search, first, end, PRODUCT, false);
+  if (begin != NO_EVENT) {
+    add_begin(search, (size_t)begin, (size_t)begin);
+  }
   if (output != NO_EVENT && (whole || again)) {
     add_end(search, REBUILD_HALF, (size_t)output, (size_t)output);
+    begin = find(search, output + 1, end, PRODUCT, false);
+    if (begin != NO_EVENT) {
+      add_begin(search, (size_t)begin, (size_t)begin);
+    }
   }
   if (whole && (!again || products == search->products)) {
     add_end(search, REBUILD_HALF, (size_t)last, (size_t)last);
@@ -272,11 +307,15 @@ static int64_t last_of_inputs(const struct search *search, int64_t first, int64_
   return i < first ? NO_EVENT : i;
 }
 
-/* With the product for the weight of the same linear layer, where that comes next. */
+/* With the product for the weight of the same linear layer, where that comes next: it needs the layer's input again. */
 static void add_input(struct search *search, int64_t i) {
   bool beside = search->events.items[i].paired && (size_t)i + 1 < search->events.count &&
                 search->events.items[i + 1].paired && search->events.items[i + 1].weight &&
                 same_run(search, (size_t)i, (size_t)i + 1);
+  if (beside) {
+    add_begin(search, (size_t)i, (size_t)i + 1);
+  }
+  search->ends->unbegun += !beside;
   add_end(search, REBUILD_HALF, (size_t)i, (size_t)i + beside);
 }
 
@@ -289,8 +328,26 @@ static void look_back(struct search *search, int64_t first, int64_t end) {
     search->ends->unknown++;
     return;
   }
+  int64_t begin = find(search, first, end, PRODUCT, false);
+  add_begin(search, (size_t)begin, (size_t)begin);
   add_input(search, before);
+  for (begin = before + 1; search->events.items[begin].what != PRODUCT || search->events.items[begin].weight;) {
+    begin++; /* at `output` at last */
+  }
+  add_begin(search, (size_t)begin, (size_t)begin);
   add_input(search, last);
+}
+
+/* What looks words up goes back where their gradients are added up; before that all of them are needed. */
+static void look_back_embedding(struct search *search, int64_t first, int64_t end) {
+  int64_t found = first;
+  for (int64_t i = end - 1; i >= first; i--) {
+    uint32_t span = span_of(search, search->events.items[i].launch);
+    const char *op =
+        span == LUMOS_NONE ? "" : lumos_string(search->from->strings, search->from->spans.items[span].name);
+    found = strstr(op, "embedding") != NULL ? i : found;
+  }
+  add_begin(search, (size_t)found, (size_t)found);
 }
 
 static bool is_of_input(const struct search *search, int64_t i) {
@@ -351,6 +408,7 @@ static void look_at(struct search *search, int64_t first, int64_t end) {
   if (event->what == INPUT) {
     add_end(search, REBUILD_INPUT, (size_t)end - 1, (size_t)end - 1);
   } else if (event->whole) {
+    search->ends->unbegun++;
     look_back_whole(search, first, end);
   } else if (part == LUMOS_PART_LAYER) {
     (event->forward ? look_forward : look_back)(search, first, end);
@@ -359,7 +417,12 @@ static void look_at(struct search *search, int64_t first, int64_t end) {
     if (input != NO_EVENT) {
       add_input(search, input);
     }
+  } else if (embeds && !event->forward) {
+    look_back_embedding(search, first, end);
   } else if (last != NO_EVENT && event->forward && (embeds || part == LUMOS_PART_HEAD)) {
+    if (!embeds) {
+      add_begin(search, (size_t)last, (size_t)last);
+    }
     add_end(search, embeds ? REBUILD_EMBEDDING : REBUILD_LOGITS, (size_t)last, (size_t)last);
   }
 }

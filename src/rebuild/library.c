@@ -21,13 +21,18 @@ enum { ENOUGH = 3 }; /* samples for a mean; chosen */
 LUMOS_VECTOR_TYPE(times, int64_t);
 
 struct samples {
-  struct times record, wait, launch, launch_lag, gap, event_lag, collective_op;
+  struct times record, wait, launch, send, launch_lag, gap, event_lag, collective_op;
 };
 
 static int64_t mean_of(struct times *times, int64_t otherwise) {
   int64_t mean = times->count < ENOUGH ? otherwise : lumos_trimmed_mean(times->items, times->count);
   lumos_vector_free(times);
   return mean;
+}
+
+static int64_t own_dur(const struct lumos_job *job, const struct lumos_task *task) {
+  int64_t own = lumos_detail_of(job, task)->own_dur;
+  return own == LUMOS_ABSENT ? task->dur : own;
 }
 
 static void sample_call(const struct lumos_job *job, const struct lumos_task *task, struct samples *samples) {
@@ -38,11 +43,15 @@ static void sample_call(const struct lumos_job *job, const struct lumos_task *ta
   } else if (detail->event_op == LUMOS_EVENT_WAIT) {
     lumos_vector_push(&samples->wait, task->dur);
   } else if (task->kind == LUMOS_LAUNCH && strncmp(name, "cudaLaunchKernel", 16) == 0) {
-    lumos_vector_push(&samples->launch, detail->own_dur == LUMOS_ABSENT ? task->dur : detail->own_dur);
+    lumos_vector_push(&samples->launch, own_dur(job, task));
   }
 }
 
 static void sample_device(const struct lumos_job *job, uint32_t t, struct samples *samples) {
+  uint32_t call = job->tasks.items[t].call;
+  if (call != LUMOS_NONE && job->tasks.items[t].kind == LUMOS_COLLECTIVE) {
+    lumos_vector_push(&samples->send, own_dur(job, &job->tasks.items[call]));
+  }
   const struct lumos_timing *timing = lumos_timing_of(job, t);
   if (timing->launch_lag != LUMOS_ABSENT && timing->launch_from != LUMOS_START) {
     lumos_vector_push(&samples->launch_lag, timing->launch_lag);
@@ -85,6 +94,7 @@ void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job
   int64_t pace = op > 0 ? op * 1000000 / COLLECTIVE_OP : launch > 0 ? launch * 1000000 / LAUNCH : 1000000;
   costs->pace = pace;
   costs->launch = launch > 0 ? launch : LAUNCH * pace / 1000000;
+  costs->send = mean_of(&samples.send, costs->launch);
   costs->record = mean_of(&samples.record, RECORD * pace / 1000000);
   costs->wait = mean_of(&samples.wait, WAIT * pace / 1000000);
   costs->launch_lag = mean_of(&samples.launch_lag, LAUNCH_LAG);
@@ -172,7 +182,8 @@ static void await(struct rebuild_writer *writer, uint32_t waiting, uint32_t reco
 static uint32_t launch(struct rebuild_writer *writer, uint32_t lane, const struct rebuild_operation *operation,
                        uint32_t after) {
   struct lumos_job *job = writer->weave->job;
-  uint32_t by = call(writer, LUMOS_LAUNCH, "cudaLaunchKernelExC", writer->costs->launch);
+  int64_t takes = lumos_is_communication(operation->kind) ? writer->costs->send : writer->costs->launch;
+  uint32_t by = call(writer, LUMOS_LAUNCH, "cudaLaunchKernelExC", takes);
   struct lumos_task task = task_on(writer, lane, operation->kind, operation->kernel, operation->dur);
   task.call = by;
   task.dur_source = LUMOS_MODELLED;

@@ -9,7 +9,7 @@
 /* What calls cost: means of the recording's own where it has them, else those of the library's host, scaled by how much slower
  * or faster the recorded one is. */
 struct rebuild_costs {
-  int64_t record, wait, launch;       /* calls, in ns */
+  int64_t record, wait, launch, send; /* calls, in ns; send: that launches a collective */
   int64_t launch_lag, gap, event_lag; /* of GPU tasks, in ns */
   int64_t pace;                       /* of the recorded CPU, in millionths of what the library's takes */
   int64_t

@@ -88,7 +88,19 @@ static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
          asked->shards == 0 && asked->recompute == 0 && asked->schedule == 0 && asked->chunks == 0 &&
          asked->split_count == 0 && asked->bucket_mb == 0 && asked->overlap_gradients == 0 &&
-         asked->distributed_optimizer == 0;
+         asked->distributed_optimizer == 0 && asked->sequence_parallel == 0;
+}
+
+static int32_t shards_asked(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  int32_t were = job->models.count == 0 ? 1 : job->models.items[0].sizes.tp;
+  return asked->shards > 0 ? asked->shards : were > 0 ? were : 1;
+}
+
+/* In how many parts tensor-parallel ranks will have a sequence between halves of layers. */
+static int32_t sequence_parts(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  bool parts =
+      asked->sequence_parallel == 0 ? rebuild_splits_sequence(job) : asked->sequence_parallel == LUMOS_SWITCH_ON;
+  return parts ? shards_asked(job, asked) : 1;
 }
 
 static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
@@ -349,7 +361,7 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
   rebuild_steps_list(&steps, blocks);
   int32_t step = steps.count == 0 ? 0 : steps.items[steps.count > 1];
   lumos_vector_free(&steps);
-  if (!rebuild_supply_transfers(job, step, error)) {
+  if (!rebuild_supply_transfers(job, step, sequence_parts(job, both->asked), error)) {
     return false;
   }
   rebuild_templates_free(templates);
@@ -370,6 +382,16 @@ static void tell_recompute(struct lumos_job *built, const struct lumos_job *job,
   }
 }
 
+static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  bool on = asked->sequence_parallel == LUMOS_SWITCH_ON;
+  if (asked->sequence_parallel != 0 && rebuild_splits_sequence(job) == on) {
+    lumos_job_note(built, "transform.sequence_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   on ? "the recorded job has sequence parallelism already, so --sequence-parallel=on changes nothing"
+                      : "the recorded job has no sequence parallelism, so --sequence-parallel=off changes nothing",
+                   NULL);
+  }
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
@@ -387,8 +409,8 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
       rebuild_stop_early(both.built, job);
     }
   }
-  if (done && (!rebuild_shards(both.built, job, error) || !rebuild_accumulate(both.built, job, error) ||
-               !rebuild_reduce(both.built, job, asked, error))) {
+  if (done && (!rebuild_shards(both.built, job, asked->sequence_parallel, error) ||
+               !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {
     lumos_job_free(both.built);
     done = false;
   }
@@ -407,6 +429,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
     tell_recompute(both.built, job, asked);
+    tell_sequence(both.built, job, asked);
     put_folded(both.built, recorded_replicas(job));
   }
   rebuild_kept_free(&kept);
@@ -432,6 +455,18 @@ static void record(struct lumos_job *job, const struct lumos_rebuild *asked) {
   lumos_text_free(&args);
 }
 
+/* What norms and the like work on between the halves of layers. */
+static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  int32_t shards = shards_asked(job, asked);
+  bool on = asked->sequence_parallel == LUMOS_SWITCH_ON;
+  if (on && shards <= 1) {
+    return lumos_fail(error,
+                      "--sequence-parallel=on: there is one tensor-parallel rank; give --tp, too, such as --tp 2");
+  }
+  return asked->sequence_parallel == 0 || shards <= 1 || rebuild_splits_sequence(job) == on ||
+         lumos_reshape_sequence(job, shards, on, error);
+}
+
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
@@ -442,6 +477,9 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
     return false;
   }
   if (asked->shards > 0 && !lumos_reshape_shards(job, asked->shards, error)) {
+    return false;
+  }
+  if (!change_sequence(job, asked, error)) {
     return false;
   }
   struct lumos_job *built = build(job, asked, error);

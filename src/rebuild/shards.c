@@ -3,6 +3,7 @@
 #include "base/numbering.h"
 #include "base/text.h"
 #include "cost/transfers.h"
+#include "rebuild/alone.h"
 #include "rebuild/gradients.h"
 #include "rebuild/halves.h"
 #include "rebuild/library.h"
@@ -29,6 +30,8 @@ struct sharding {
   uint32_t *computes; /* by rank: lane; LUMOS_NONE */
   uint32_t streams;   /* the first rank's lane; one a rank */
   int32_t size;       /* ranks in a group */
+  bool recorded;      /* what they sum; what they gather is put in */
+  bool sequence;      /* each has a part of the sequence between the halves of layers */
   uint32_t *groups;   /* by rank: index */
   LUMOS_VECTOR(struct member) members;
   lumos_string_id calls; /* the error that their CPU time has in common */
@@ -75,11 +78,29 @@ static void add_group(struct sharding *sharding, uint32_t rank, int32_t first) {
   lumos_text_free(&name);
 }
 
+/* The recorded ones; false: a rank is in none. */
+static bool find_groups(struct sharding *sharding) {
+  const struct lumos_job *job = sharding->job;
+  bool all = true;
+  for (uint32_t r = 0; r < job->ranks.count && all; r++) {
+    uint32_t g = 0;
+    while (g < job->groups.count && (job->groups.items[g].rank != r || job->groups.items[g].role != LUMOS_TENSOR)) {
+      g++;
+    }
+    sharding->groups[r] = g;
+    all = g < job->groups.count;
+  }
+  return all;
+}
+
 static void add_groups(struct sharding *sharding) {
   const struct lumos_job *job = sharding->job;
   struct lumos_numbering firsts = {0};
   uint32_t before = (uint32_t)job->groups.count;
   sharding->groups = lumos_allocate(job->ranks.count * sizeof *sharding->groups);
+  if (sharding->recorded && find_groups(sharding)) {
+    return;
+  }
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     int32_t first = job->ranks.items[r].rank - job->ranks.items[r].parallel.tp;
     sharding->groups[r] = before + lumos_number_of(&firsts, (uint64_t)first);
@@ -90,22 +111,28 @@ static void add_groups(struct sharding *sharding) {
   lumos_numbering_free(&firsts);
 }
 
+static const struct operation {
+  const char *op, *kernel;
+} of_input = {"broadcast", "ncclDevKernel_Broadcast"}, sums = {"all_reduce", "ncclDevKernel_AllReduce"},
+  scatters = {"reduce_scatter", "ncclDevKernel_ReduceScatter"}, gathers = {"all_gather", "ncclDevKernel_AllGather"};
+
+static const struct operation *find_operation(const struct sharding *sharding, enum rebuild_end_of of) {
+  bool parts = sharding->sequence && (of == REBUILD_HALF || of == REBUILD_EMBEDDING);
+  return of == REBUILD_INPUT ? &of_input : of == REBUILD_BEGIN ? &gathers : parts ? &scatters : &sums;
+}
+
 static struct rebuild_operation operation_for(const struct sharding *sharding, uint32_t rank, enum rebuild_end_of of) {
   struct lumos_job *job = sharding->job;
   const struct lumos_group *group = &job->groups.items[sharding->groups[rank]];
   int32_t nodes =
       lumos_nodes_spanned(&sharding->nodes, job->group_ranks.items + group->member_first, group->member_count);
-  bool input = of == REBUILD_INPUT;
-  int64_t bytes = input                  ? (int64_t)sizeof(int64_t) * sharding->tokens
+  const struct operation *what = find_operation(sharding, of);
+  int64_t bytes = of == REBUILD_INPUT    ? (int64_t)sizeof(int64_t) * sharding->tokens
                   : of == REBUILD_LOGITS ? (int64_t)sizeof(float) * sharding->tokens
                                          : sharding->activations;
-  const char *op = input ? "broadcast" : "all_reduce";
-  const struct lumos_transfer_shape shape = {op, bytes, group->size, nodes};
-  struct rebuild_operation operation = {.op = op,
-                                        .kernel = input ? "ncclDevKernel_Broadcast" : "ncclDevKernel_AllReduce",
-                                        .kind = LUMOS_COLLECTIVE,
-                                        .group = group->id,
-                                        .bytes = bytes};
+  const struct lumos_transfer_shape shape = {what->op, bytes, group->size, nodes};
+  struct rebuild_operation operation = {
+      .op = what->op, .kernel = what->kernel, .kind = LUMOS_COLLECTIVE, .group = group->id, .bytes = bytes};
   rebuild_library_time(&operation, sharding->transfers, &shape);
   return operation;
 }
@@ -118,6 +145,9 @@ static const struct around { int64_t before, behind; } arounds[] = {{4600, 2000}
 /* What comes on the compute stream behind all that the thread has launched by then; LUMOS_NONE: nothing. */
 static uint32_t next_kernel(const struct sharding *sharding, const struct rebuild_end *end, uint32_t compute) {
   const struct lumos_job *job = sharding->job;
+  if (end->of == REBUILD_BEGIN) {
+    return end->kernel;
+  }
   uint32_t last = end->kernel;
   for (uint32_t t = end->after; t <= end->beside; t++) {
     last = sharding->launches[t] != LUMOS_NONE && sharding->launches[t] > last ? sharding->launches[t] : last;
@@ -135,6 +165,16 @@ static uint32_t first_launched(const struct sharding *sharding, uint32_t behind)
   return t < end ? sharding->launches[t] : LUMOS_NONE;
 }
 
+/* The last kernel that the thread has launched by then; LUMOS_NONE: it has launched none. */
+static uint32_t last_launched(const struct sharding *sharding, uint32_t by) {
+  const struct lumos_lane *thread = &sharding->job->lanes.items[sharding->job->tasks.items[by].lane];
+  uint32_t t = by;
+  while (t > thread->task_first && sharding->launches[t] == LUMOS_NONE) {
+    t--;
+  }
+  return sharding->launches[t];
+}
+
 /* Of calls from that task on: what they take on another server is not known. */
 static void doubt_calls(const struct sharding *sharding, uint32_t first) {
   struct lumos_job *job = sharding->job;
@@ -145,18 +185,27 @@ static void doubt_calls(const struct sharding *sharding, uint32_t first) {
   }
 }
 
+/* An autograd function of its own does it, whose node is passed in the other direction; of recorded sums it is there. */
+static bool has_function(const struct sharding *sharding, const struct rebuild_end *end) {
+  bool of_layer = end->of == REBUILD_HALF || end->of == REBUILD_EMBEDDING;
+  bool back = end->of == REBUILD_BEGIN && !end->forward && end->beside == end->after;
+  return (of_layer && end->forward) || (back && !sharding->recorded);
+}
+
 static void sum(struct sharding *sharding, const struct rebuild_end *end, uint32_t order) {
   struct lumos_job *job = sharding->job;
   const struct lumos_task *behind = &job->tasks.items[end->after];
+  const struct lumos_task *like = end->of == REBUILD_BEGIN ? &job->tasks.items[end->kernel] : behind;
   uint32_t rank = lumos_rank_of(job, behind), before = (uint32_t)job->tasks.count, done;
   struct lumos_task label = lumos_task_empty;
   label.start = LUMOS_ABSENT;
-  label.step = behind->step;
-  label.phase = behind->phase;
-  label.part = behind->part;
-  label.micro_batch = behind->micro_batch;
-  label.layer = behind->layer;
-  const struct around *around = &arounds[end->of != REBUILD_INPUT && end->of != REBUILD_LOGITS && end->forward];
+  label.step = like->step;
+  label.phase = like->phase;
+  label.part = like->part;
+  label.micro_batch = like->micro_batch;
+  label.layer = like->layer;
+  const struct around *around = &arounds[has_function(sharding, end)];
+  uint32_t computed = end->of == REBUILD_BEGIN ? last_launched(sharding, end->after) : end->kernel;
   struct rebuild_writer writer = {.weave = &sharding->weave,
                                   .costs = &sharding->costs,
                                   .thread = behind->lane,
@@ -167,8 +216,8 @@ static void sum(struct sharding *sharding, const struct rebuild_end *end, uint32
                                   .behind = around->behind,
                                   .label = label};
   struct member member = {sharding->groups[rank], order, LUMOS_NONE, operation_for(sharding, rank, end->of)};
-  sharding->taken = end->of == REBUILD_HALF ? member.what.dur : sharding->taken;
-  member.task = rebuild_library_start(&writer, &member.what, end->kernel, &done);
+  sharding->taken = end->of == (sharding->recorded ? REBUILD_BEGIN : REBUILD_HALF) ? member.what.dur : sharding->taken;
+  member.task = rebuild_library_start(&writer, &member.what, computed, &done);
   writer.after = end->beside;
   rebuild_library_wait(&writer, done);
   doubt_calls(sharding, before);
@@ -190,7 +239,9 @@ static void sum_all(struct sharding *sharding, const struct rebuild_ends *ends) 
     const struct rebuild_end *end = &ends->items.items[i];
     uint32_t rank = lumos_rank_of(job, &job->tasks.items[end->kernel]);
     bool loss = end->of == REBUILD_LOGITS;
-    for (int k = 0; k < (loss ? SUMS_OF_LOSS : 1); k++) {
+    bool put_in = end->of == REBUILD_BEGIN ? sharding->sequence : !sharding->recorded;
+    int count = !put_in ? 0 : loss ? SUMS_OF_LOSS : 1;
+    for (int k = 0; k < count; k++) {
       sum(sharding, end, orders[rank]++);
     }
   }
@@ -230,17 +281,31 @@ static bool join(struct sharding *sharding, struct lumos_error *error) {
 
 static void tell(const struct sharding *sharding) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(
+      &text, sharding->recorded
+                 ? "the recorded job has no sequence parallelism, so what ranks gather is assumed. They do so as in "
+                   "Megatron-LM: an all-gather"
+                 : "the recorded job has one tensor-parallel rank, so what several sum is assumed. They do so as in "
+                   "Megatron-LM: ");
+  if (!sharding->recorded) {
+    lumos_text_put(&text, sharding->sequence ? "a reduce-scatter" : "an all-reduce");
+  }
+  lumos_text_format(&text, " of %.1f MB %s", (double)sharding->activations / 1e6,
+                    sharding->recorded
+                        ? "before each half of a layer, forward and backward, and of the input of each half again"
+                        : "behind each half of a layer, forward and backward, and in the embedding and the head");
+  if (!sharding->recorded && sharding->sequence) {
+    lumos_text_put(&text, ", and as large an all-gather before each half and of its input again");
+  }
   lumos_text_format(
       &text,
-      "the recorded job has one tensor-parallel rank, so what several sum is assumed. They do so as in Megatron-LM: "
-      "an all-reduce of %.1f MB behind each half of a layer, forward and backward, and in the embedding and the head. "
-      "Each takes %.1f \xC2\xB5s by what is known of like transfers, and the CPU time of PyTorch's calls on an H100 "
-      "server, "
-      "scaled to this CPU (x %.2f)",
-      (double)sharding->activations / 1e6, (double)sharding->taken / 1000, (double)sharding->costs.pace / 1e6);
+      ". Each takes %.1f \xC2\xB5s by what is known of like transfers, and the CPU time of PyTorch's calls on an "
+      "H100 server, scaled to this CPU (x %.2f)",
+      (double)sharding->taken / 1000, (double)sharding->costs.pace / 1e6);
   lumos_text_char(&text, '\0');
   lumos_job_note(sharding->job, "transform.assumed_sums", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-                 "Record a job of two tensor-parallel ranks to have them measured");
+                 sharding->recorded ? "Record the job with sequence parallelism to have them measured"
+                                    : "Record a job of two tensor-parallel ranks to have them measured");
   lumos_text_free(&text);
 }
 
@@ -282,32 +347,50 @@ static bool check(const struct sharding *sharding, const struct rebuild_ends *en
                       "tensor-parallel ranks would sum is not known; record the CPU's ops, launched one by one and not "
                       "as a CUDA graph, or record a job of two such ranks");
   }
+  if (sharding->sequence && ends->unbegun > 0) {
+    return lumos_fail(
+        error, "--sequence-parallel=on: the backward pass of the recording does not show where the input of each "
+               "half of a layer is needed again, as gradients of weights are put off, or passes are compiled; "
+               "record a 1F1B schedule, and without torch.compile");
+  }
   return sharding->activations > 0 ||
          lumos_fail(error,
                     "how large activations are is not known, so neither is what tensor-parallel ranks would sum; "
                     "record with record_shapes=True, or describe the model with --model-file");
 }
 
-static bool add_sums(struct lumos_job *built, const struct lumos_job *from, struct lumos_error *error) {
+static bool add_sums(struct sharding *sharding, const struct lumos_job *from, struct lumos_error *error) {
+  struct lumos_job *built = sharding->job;
   const struct lumos_model_description *model = &built->models.items[0];
-  struct sharding sharding = {.job = built,
-                              .size = model->sizes.tp,
-                              .activations = rebuild_activation_bytes(from),
-                              .tokens = (int64_t)model->sequence * model->micro_batch};
   struct rebuild_ends ends;
+  sharding->size = model->sizes.tp;
+  sharding->activations = rebuild_activation_bytes(from);
+  sharding->tokens = (int64_t)model->sequence * model->micro_batch;
   uint32_t *likes = rebuild_find_likes(built, from);
   rebuild_ends_find(&ends, built, from, likes);
-  bool done = check(&sharding, &ends, error) && weave_sums(&sharding, from, &ends, error);
+  bool done = check(sharding, &ends, error) && weave_sums(sharding, from, &ends, error);
   if (done) {
-    tell(&sharding);
+    tell(sharding);
   }
   lumos_vector_free(&ends.items);
   free(likes);
   return done;
 }
 
-bool rebuild_shards(struct lumos_job *built, const struct lumos_job *from, struct lumos_error *error) {
-  int32_t was = from->models.count == 0 ? 1 : from->models.items[0].sizes.tp;
-  int32_t now = built->models.count == 0 ? 1 : built->models.items[0].sizes.tp;
-  return was > 1 || now <= 1 || add_sums(built, from, error);
+static int32_t shards_of(const struct lumos_job *job) {
+  return job->models.count == 0 ? 1 : job->models.items[0].sizes.tp;
+}
+
+bool rebuild_shards(struct lumos_job *built, const struct lumos_job *from, enum lumos_switch sequence,
+                    struct lumos_error *error) {
+  bool were_parts = rebuild_splits_sequence(from);
+  struct sharding sharding = {.job = built,
+                              .recorded = shards_of(from) > 1,
+                              .sequence = sequence == 0 ? were_parts : sequence == LUMOS_SWITCH_ON};
+  bool stays = shards_of(built) <= 1 || (sharding.recorded && sharding.sequence == were_parts);
+  if (!stays && sharding.recorded && were_parts) {
+    rebuild_strip_parts(built);
+    stays = true;
+  }
+  return stays || add_sums(&sharding, from, error);
 }

@@ -34,8 +34,7 @@ static int size_of_number(const struct lumos_job *job) {
   return 0;
 }
 
-/* Shards of a sequence gather it in the forward pass. */
-static bool splits_sequence(const struct lumos_job *job) {
+bool rebuild_splits_sequence(const struct lumos_job *job) {
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (task->kind == LUMOS_COLLECTIVE && task->phase == LUMOS_FORWARD && task->part == LUMOS_PART_LAYER &&
@@ -55,7 +54,6 @@ int64_t rebuild_activation_bytes(const struct lumos_job *job) {
     return 0;
   }
   __int128 bytes = (__int128)model->sequence * model->micro_batch * model->hidden * size;
-  bytes /= splits_sequence(job) && model->sizes.tp > 1 ? model->sizes.tp : 1;
   return bytes < INT64_C(1) << 50 ? (int64_t)bytes : 0;
 }
 
@@ -192,8 +190,9 @@ static void tell(const struct supply *supply) {
   lumos_text_free(&text);
 }
 
-bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, struct lumos_error *error) {
-  struct supply supply = {.job = job, .bytes = rebuild_activation_bytes(job), .stream = rebuild_free_stream(job)};
+bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, int32_t parts, struct lumos_error *error) {
+  struct supply supply = {
+      .job = job, .bytes = rebuild_activation_bytes(job) / parts, .stream = rebuild_free_stream(job)};
   int32_t highest = job->ranks.items[job->ranks.count - 1].rank;
   if (supply.bytes == 0) {
     return true;

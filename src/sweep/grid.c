@@ -27,6 +27,7 @@ static const char *const names[SWEEP_AXES] = {
     [SWEEP_OVERLAP_GRADIENTS] = "overlap-gradients",
     [SWEEP_DISTRIBUTED_OPTIMIZER] = "distributed-optimizer",
     [SWEEP_RECOMPUTE] = "recompute",
+    [SWEEP_SEQUENCE_PARALLEL] = "sequence-parallel",
     [SWEEP_GLOBAL_BATCH] = "global-batch",
 };
 
@@ -36,7 +37,8 @@ const char *sweep_axis_name(enum sweep_axis axis) { return names[axis]; }
 
 /* A mistake that would be one of every configuration is told at once. */
 static bool check_value(const char *name, const char *value, struct lumos_error *error) {
-  static const char *const words[] = {"schedule", "overlap-gradients", "distributed-optimizer", "recompute"};
+  static const char *const words[] = {"schedule", "overlap-gradients", "distributed-optimizer", "recompute",
+                                      "sequence-parallel"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (strcmp(name, words[i]) == 0) {
       struct lumos_rebuild unused = {0};

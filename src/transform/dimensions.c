@@ -106,7 +106,9 @@ static void find_embedding(struct lumos_dimensions *dimensions, const struct lum
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
   const struct lumos_term one = {.was = 1, .now = 1};
   const struct lumos_term shards = {.was = sizes->shards_were, .now = sizes->shards};
-  *dimensions = (struct lumos_dimensions){.least = INT64_MAX, .parameters = 1, .of_layers = 1, .embedding = INT64_MAX};
+  *dimensions = (struct lumos_dimensions){
+      .least = INT64_MAX, .parameters = 1, .of_layers = 1, .embedding = INT64_MAX, .scatter = 1};
+  dimensions->scatter = sizes->parts_were == 1 ? sizes->parts : 1;
   add(dimensions, 'F', sizes, SIZES(LUMOS_HIDDEN), 1, one);
   dimensions->hidden = dimensions->counts[number_of('F')] > 0;
   for (struct lumos_term of = shards;; of = one) { /* what tensor parallelism divides, then what it leaves whole */
@@ -122,9 +124,10 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
   add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, one);
   add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, one);
-  if (sizes->splits_sequence) {
-    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, shards);
-    add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, shards);
+  if (sizes->parts_were > 1) {
+    const struct lumos_term parts = {.was = sizes->parts_were, .now = sizes->parts};
+    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, parts);
+    add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, parts);
   }
   add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
@@ -278,6 +281,7 @@ static bool change_tensor(const struct lumos_dimensions *dimensions, const char 
 
 /* What the op says of its inputs, which how they look does not. */
 struct inputs {
+  bool whole;                           /* all tokens, though others have a part of them */
   const char *matrix;                   /* what two dimensions are first of all: a weight, or tokens */
   const char *forms[SHAPE_INPUTS];      /* NULL: as they look */
   struct program_dimensions product[2]; /* of a matrix product: what its sides become; count 0: as they look */
@@ -333,9 +337,10 @@ static bool is_of_weights(const char *op) {
 
 static struct inputs read_inputs(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
                                  enum lumos_side side) {
-  struct inputs inputs = {.matrix = is_of_weights(op) ? "FF" : "TF",
-                          .first_feature = dimensions->hidden && is_activation(op)};
   const struct lumos_operation_rule *rule = lumos_operation_rule(op);
+  struct inputs inputs = {.whole = rule != NULL || strcasestr(op, "embedding") != NULL,
+                          .matrix = is_of_weights(op) ? "FF" : "TF",
+                          .first_feature = dimensions->hidden && is_activation(op)};
   struct program_dimensions all[SHAPE_INPUTS];
   if (rule == NULL) {
     return inputs;
@@ -363,6 +368,23 @@ static const struct program_dimensions *side_of(const struct inputs *inputs, int
     }
   }
   return NULL;
+}
+
+/* Rows of tokens as wide as the model are divided among ranks; *to is their shape. */
+static void scatter(const struct lumos_dimensions *dimensions, const struct program_dimensions *from,
+                    struct program_dimensions *to) {
+  int last = from->count - 1;
+  const struct lumos_term *features = &dimensions->terms[number_of('F')][0];
+  if (!dimensions->hidden || last < 1 || from->of[last] != features->was) {
+    return;
+  }
+  for (int i = 0; i < last; i++) {
+    bool tokens = last == 1 ? is(dimensions, 'T', from->of[i]) : is(dimensions, 'S', from->of[i]);
+    if ((tokens || (last > 1 && is(dimensions, 'T', from->of[i]))) && to->of[i] % dimensions->scatter == 0) {
+      to->of[i] /= dimensions->scatter;
+      return;
+    }
+  }
 }
 
 /* ---- Texts ---- */
@@ -424,6 +446,9 @@ bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const ch
         known =
             (known_as != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
             known;
+        if (dimensions->scatter > 1 && !inputs.whole && inputs.first_feature == 0 && depth == 2 && !numbers) {
+          scatter(dimensions, &tensor, &changed);
+        }
         put_tensor(known_as != NULL ? known_as : &changed, out);
       } else {
         known = false;

@@ -28,8 +28,10 @@ struct lumos_dimensions {
   double parameters;
   double of_layers;  /* the same of layers alone, for stretches that are too short for an embedding, of */
   int64_t embedding; /* so many parameters; INT64_MAX: not known */
-  bool hidden;       /* the first feature is the model's */
-  bool tokens;       /* there are other numbers of tokens */
+  int64_t
+      scatter; /* in how many parts the tokens of what is as wide as the model are, which were whole; 1: as they were */
+  bool hidden; /* the first feature is the model's */
+  bool tokens; /* there are other numbers of tokens */
 };
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);

@@ -74,9 +74,7 @@ struct communication {
   struct lumos_job *job;
   const struct lumos_transfers *transfers;
   const struct lumos_nodes *nodes;
-  const struct lumos_network *network;
-  const struct lumos_device *device;
-  const double *factors; /* of bytes, by task; NULL: none changes */
+  const struct lumos_communication_change *change;
   lumos_string_id common;
   uint8_t *decided; /* by task: its collective's transfer decides its end */
   bool changed;
@@ -85,7 +83,8 @@ struct communication {
 
 static struct lumos_duration changed(struct communication *all, int64_t ns, const struct lumos_transfer_shape *was,
                                      const struct lumos_transfer_shape *now) {
-  struct lumos_duration duration = lumos_transfer_changed(all->transfers, ns, was, now, all->network, all->device);
+  struct lumos_duration duration =
+      lumos_transfer_changed(all->transfers, ns, was, now, all->change->network, all->change->device);
   all->changed = true;
   all->largest = fmax(all->largest, duration.common);
   return duration;
@@ -101,13 +100,20 @@ static void stretch_end(struct lumos_job *job, uint32_t task, double factor) {
 }
 
 static int64_t resized(const struct communication *all, int64_t bytes, uint32_t task) {
-  return bytes == LUMOS_ABSENT || all->factors == NULL ? bytes : rounded((double)bytes * all->factors[task]);
+  const double *factors = all->change->factors;
+  return bytes == LUMOS_ABSENT || factors == NULL ? bytes : rounded((double)bytes * factors[task]);
+}
+
+static const char *op_now(const struct communication *all, const char *op, uint32_t task) {
+  const lumos_string_id *ops = all->change->ops;
+  return ops == NULL || ops[task] == LUMOS_NO_STRING ? op : lumos_string(all->job->strings, ops[task]);
 }
 
 static void change_transfer(struct communication *all, struct lumos_collective *collective) {
   struct lumos_transfer_shape was = lumos_transfer_shape_of(all->transfers, collective), now = was;
   now.nodes = lumos_transfer_nodes(all->transfers, collective, all->nodes);
   now.bytes = resized(all, was.bytes, all->job->members.items[collective->member_first]);
+  now.op = op_now(all, was.op, all->job->members.items[collective->member_first]);
   struct lumos_duration duration = changed(all, collective->transfer, &was, &now);
   int64_t ns = collective->transfer == 0 ? 0 : rounded(duration.ns);
   double factor = collective->transfer > 0 ? duration.ns / (double)collective->transfer : 1;
@@ -144,6 +150,7 @@ static bool change_kernel(struct communication *all, uint32_t task) {
   double transfer = fmin(lumos_transfer_duration(all->transfers, &was).ns, dur);
   now.nodes = lumos_transfer_nodes_of_kernel(all->transfers, task, all->nodes);
   now.bytes = resized(all, was.bytes, task);
+  now.op = op_now(all, was.op, task);
   struct lumos_duration duration = changed(all, rounded(transfer), &was, &now);
   duration.ns += dur - transfer;
   lumos_estimate_task(all->job, task, duration, all->common);
@@ -151,15 +158,12 @@ static bool change_kernel(struct communication *all, uint32_t task) {
 }
 
 int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
-                                     const struct lumos_nodes *nodes, const struct lumos_network *network,
-                                     const struct lumos_device *device, const double *factors, const char *id,
-                                     const char *name) {
+                                     const struct lumos_nodes *nodes, const struct lumos_communication_change *change,
+                                     const char *id, const char *name) {
   struct communication all = {.job = job,
                               .transfers = transfers,
                               .nodes = nodes,
-                              .network = network,
-                              .device = device,
-                              .factors = factors,
+                              .change = change,
                               .decided = lumos_allocate_zeroed(job->tasks.count + 1, 1)};
   static const char source[] = "leaving out shapes of the trace's own transfers in turn";
   int64_t kept = 0;

@@ -14,13 +14,20 @@ void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_dura
 void lumos_estimate_kernels(struct lumos_job *job, const struct lumos_duration *durations, const char *id,
                             const char *where, const char *source);
 
-/* Another network or GPU for everything that communicates: transfers, and, where members have no trace, their kernels by
- * the difference. `nodes`: where ranks are now. `factors`: by task, how many
- * times as many bytes it moves; NULL: as many. Returns how many kernels keep their time, because nothing tells what
+/* What becomes other of communication; NULL: nothing. */
+struct lumos_communication_change {
+  const struct lumos_network *network;
+  const struct lumos_device *device;
+  const double *factors; /* by task: how many times as many bytes it moves */
+  const lumos_string_id
+      *ops; /* by task: what it does; LUMOS_NO_STRING: the same. What tasks say of it stays to be changed. */
+};
+
+/* Change everything that communicates: transfers, and, where members have no trace, their kernels by
+ * the difference. `nodes`: where ranks are now. Returns how many kernels keep their time, because nothing tells what
  * they move. `id` and `name`: of the error that all have in common. */
 int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
-                                     const struct lumos_nodes *nodes, const struct lumos_network *network,
-                                     const struct lumos_device *device, const double *factors, const char *id,
-                                     const char *name);
+                                     const struct lumos_nodes *nodes, const struct lumos_communication_change *change,
+                                     const char *id, const char *name);
 
 #endif

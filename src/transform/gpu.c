@@ -123,7 +123,8 @@ static bool change(struct lumos_job *job, const struct lumos_hardware *hardware,
     struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
     struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &nodes);
     change_kernels(&edit);
-    int64_t kept = lumos_estimate_communication(job, transfers, &nodes, NULL, edit.to, NULL, "gpu.communication",
+    const struct lumos_communication_change change = {.device = edit.to};
+    int64_t kept = lumos_estimate_communication(job, transfers, &nodes, &change, "gpu.communication",
                                                 "communication between other GPUs");
     lumos_transfers_free(transfers);
     lumos_note_kept_communication(job, kept);

@@ -31,7 +31,8 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
   lumos_contend_begin(&contend, job);
   struct lumos_nodes before = lumos_nodes_of(job, NULL), after = lumos_nodes_of(job, &network);
   struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &before);
-  int64_t kept = lumos_estimate_communication(job, transfers, &after, &network, NULL, NULL, "network.communication",
+  const struct lumos_communication_change change = {.network = &network};
+  int64_t kept = lumos_estimate_communication(job, transfers, &after, &change, "network.communication",
                                               "communication over another network");
   lumos_transfers_free(transfers);
   lumos_hardware_free(hardware);

@@ -20,6 +20,7 @@
 #include "transform/estimates.h"
 #include "transform/experts.h"
 #include "transform/network.h"
+#include "transform/parts.h"
 
 #include <lumos/hardware.h>
 #include <lumos/transform.h>
@@ -49,6 +50,7 @@ struct reshaping {
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
+  lumos_string_id *ops;    /* by task: what its communication becomes (parts.h); NULL: all stays */
   int64_t unknown, all; /* ns of computing kernels: with shapes that are not understood, or without any; and of all */
   int64_t unshaped;     /* of the unknown: without any */
 };
@@ -167,7 +169,8 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct lumos_dimensions dimensions;
   struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
   struct cache cache = {0};
-  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job);
+  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job),
+          *telling = reshaping->ops == NULL ? NULL : lumos_parts_telling(job);
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
   if (reshaping->sizes.was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
@@ -178,7 +181,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
-    if (span->shapes != LUMOS_NO_STRING) {
+    if (span->shapes != LUMOS_NO_STRING && (telling == NULL || telling[s] == 0)) {
       dimensions.parameters = of_layer.parameters = reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
       uint32_t class = 2 * lumos_number_of(&classes, key) + layered[s];
@@ -192,6 +195,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   }
   free(sides);
   free(layered);
+  free(telling);
   lumos_numbering_free(&classes);
   lumos_numbering_free(&cache.named);
   lumos_numbering_free(&cache.typed);
@@ -268,7 +272,10 @@ static double factor_without(const struct reshaping *reshaping, const struct lum
   bool optimizer = task->kind == LUMOS_OPTIMIZER || task->part == LUMOS_PART_OPTIMIZER ||
                    task->phase == LUMOS_OPTIMIZER_PHASE || task->phase == LUMOS_OTHER_PHASE ||
                    reshaping->roles[detail->comm.group] == LUMOS_DATA; /* what replicas exchange are gradients */
-  return optimizer ? reshaping->parameters[lumos_rank_of(reshaping->job, task)] : reshaping->activations;
+  /* Stages send each other what a rank has between halves of layers. */
+  double parts =
+      task->kind == LUMOS_P2P ? over((double)reshaping->sizes.parts_were, (double)reshaping->sizes.parts) : 1;
+  return optimizer ? reshaping->parameters[lumos_rank_of(reshaping->job, task)] : reshaping->activations * parts;
 }
 
 static void find_factors(struct reshaping *reshaping) {
@@ -413,6 +420,11 @@ static void change_bytes(struct reshaping *reshaping) {
       struct lumos_detail *detail = &job->details.items[task->detail];
       detail->bytes = times(detail->bytes, reshaping->factors[source]);
       detail->comm.bytes = times(detail->comm.bytes, reshaping->factors[source]);
+      for (uint32_t p = 0; p < detail->comm.peer_count; p++) {
+        struct lumos_peer *peer = &job->peers.items[detail->comm.peer_first + p];
+        peer->send = times(peer->send, reshaping->factors[source]);
+        peer->recv = times(peer->recv, reshaping->factors[source]);
+      }
     }
   }
 }
@@ -420,8 +432,9 @@ static void change_bytes(struct reshaping *reshaping) {
 static int64_t change_communication(struct reshaping *reshaping, const struct lumos_hardware *hardware) {
   struct lumos_nodes nodes = lumos_nodes_of(reshaping->job, NULL);
   struct lumos_transfers *transfers = lumos_transfers_fit(reshaping->job, hardware, &nodes);
-  int64_t kept = lumos_estimate_communication(reshaping->job, transfers, &nodes, NULL, NULL, reshaping->factors,
-                                              "sizes.communication", "communication of other sizes");
+  const struct lumos_communication_change change = {.factors = reshaping->factors, .ops = reshaping->ops};
+  int64_t kept = lumos_estimate_communication(reshaping->job, transfers, &nodes, &change, "sizes.communication",
+                                              "communication of other sizes");
   lumos_transfers_free(transfers);
   return kept;
 }
@@ -542,7 +555,7 @@ static void record(struct lumos_job *job, const char *argument) {
   }
 }
 
-/* Shards of a sequence gather it in the forward pass; where no communication of tensor-parallel ranks is known, they may. */
+/* Shards of a sequence gather it in the forward pass; where no communication of several tensor-parallel ranks is known, they may. */
 static bool splits_sequence(const struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
   bool known = false, gathers = false;
@@ -553,7 +566,7 @@ static bool splits_sequence(const struct reshaping *reshaping) {
     known = known || tensor;
     gathers = tensor && strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0;
   }
-  return gathers || !known;
+  return gathers || (!known && reshaping->sizes.shards_were > 1);
 }
 
 static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
@@ -582,8 +595,10 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
   return shaped && check_shards(reshaping, error);
 }
 
-static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, struct lumos_error *error) {
-  struct reshaping reshaping = {.job = job, .sizes = *sizes};
+/* ops: what communication becomes; NULL: it stays, and each tensor-parallel rank has what it had of the sequence. */
+static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, lumos_string_id *ops,
+                    struct lumos_error *error) {
+  struct reshaping reshaping = {.job = job, .sizes = *sizes, .ops = ops};
   struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
   if (hardware == NULL) {
     return false;
@@ -598,7 +613,10 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, stru
   reshaping.parameters = lumos_allocate(job->ranks.count * sizeof *reshaping.parameters + 1);
   reshaping.factors = lumos_allocate(job->tasks.count * sizeof *reshaping.factors + 1);
   reshaping.were = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *reshaping.were);
-  reshaping.sizes.splits_sequence = splits_sequence(&reshaping);
+  if (ops == NULL && splits_sequence(&reshaping)) {
+    reshaping.sizes.parts_were = reshaping.sizes.shards_were;
+    reshaping.sizes.parts = reshaping.sizes.shards;
+  }
   bool done = change(&reshaping, hardware, error);
   free(reshaping.roles);
   free(reshaping.shapes);
@@ -616,11 +634,25 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, stru
 
 bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct lumos_error *error) {
   struct lumos_sizes sizes;
-  bool done =
-      lumos_edit_begin(job, error) && lumos_sizes_read(job, argument, &sizes, error) && reshape(job, &sizes, error);
+  bool done = lumos_edit_begin(job, error) && lumos_sizes_read(job, argument, &sizes, error) &&
+              reshape(job, &sizes, NULL, error);
   if (done) {
     record(job, argument);
   }
+  return done;
+}
+
+bool lumos_reshape_sequence(struct lumos_job *job, int32_t shards, bool on, struct lumos_error *error) {
+  struct lumos_sizes sizes;
+  if (!lumos_sizes_in_parts(job, shards, on, &sizes, error)) {
+    return false;
+  }
+  lumos_string_id *ops = lumos_parts_ops(job, on);
+  bool done = reshape(job, &sizes, ops, error);
+  if (done) {
+    lumos_parts_rename(job, ops);
+  }
+  free(ops);
   return done;
 }
 
@@ -632,5 +664,5 @@ bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_er
   if (sizes.shards == sizes.shards_were) {
     return true;
   }
-  return reshape(job, &sizes, error);
+  return reshape(job, &sizes, NULL, error);
 }

@@ -10,4 +10,9 @@
  * do not divide; or no shapes are known. */
 bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Let every rank of `shards` in a tensor-parallel group have a part of the sequence between the halves of layers, where it had all of it (on),
+ * or the other way round: of what is as wide as the model, but for products and embeddings, and for what those ranks tell each other. False:
+ * sequences cannot be divided so, or no shapes are known. */
+bool lumos_reshape_sequence(struct lumos_job *job, int32_t shards, bool on, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 #endif

@@ -63,7 +63,7 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
   sizes->shards_were = model.sizes.tp > 0 && model.sizes.tp <= LARGEST ? model.sizes.tp : 1;
   sizes->shards = sizes->shards_were;
   sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
-  sizes->splits_sequence = true; /* nothing says otherwise yet */
+  sizes->parts_were = sizes->parts = 1;
   sizes->experts = sizes->chosen = 0;
   read_experts(job, sizes);
 }
@@ -217,6 +217,20 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct l
       error,
       "--tp %d does not divide the model's feed-forward block, heads and vocabulary; the nearest that does is %lld",
       shards, (long long)(above <= all && above - shards < shards - below ? above : below));
+}
+
+bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t shards, bool on, struct lumos_sizes *sizes,
+                          struct lumos_error *error) {
+  read_model(job, sizes);
+  sizes->shards_were = sizes->shards = shards;
+  sizes->parts_were = on ? 1 : shards;
+  sizes->parts = on ? shards : 1;
+  int64_t sequence = sizes->was[LUMOS_SEQUENCE];
+  return sequence == LUMOS_ABSENT || sequence % shards == 0 ||
+         lumos_fail(error,
+                    "--sequence-parallel=on: a sequence of %lld tokens cannot be divided by the %d ranks of a "
+                    "tensor-parallel group",
+                    (long long)sequence, shards);
 }
 
 struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,

@@ -21,8 +21,8 @@ struct lumos_sizes {
   int64_t was[LUMOS_SIZES], now[LUMOS_SIZES]; /* of the whole model; LUMOS_ABSENT: unknown */
   int64_t shards_were, shards;                /* ranks of a tensor-parallel group, at least 1 */
   int64_t ffn_matrices;                       /* 2, or 3 with a gate */
-  int64_t experts, chosen; /* of a layer, and by each of its tokens; 0: there are none; ffn is one's */
-  bool splits_sequence;    /* those ranks may have a part of a sequence each */
+  int64_t experts, chosen;   /* of a layer, and by each of its tokens; 0: there are none; ffn is one's */
+  int64_t parts_were, parts; /* in which those ranks may have a sequence between halves of layers; 1: whole */
 };
 
 /* What `argument`, such as "hidden=4096,heads=32", makes of the job's model. What is not named follows: ffn, and heads
@@ -34,6 +34,10 @@ bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct 
 /* The job's own sizes on so many ranks of a tensor-parallel group. False: something does not divide. */
 bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct lumos_sizes *sizes,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The same with sequences in parts, which were whole (on), or the other way round. False: they cannot be divided so. */
+bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t shards, bool on, struct lumos_sizes *sizes,
+                          struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The job's model before or after the change. */
 struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,

@@ -45,6 +45,27 @@ for case in '' '--recompute full' '--pp 2' '--dp 2'; do
   [ -s expected ] && same expected found "--tp 2 of one rank ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
 done
 
+# Each rank with a part of the sequence: from one, from two that have it whole, and back to that. What norms and biases need once a step is not put in.
+for case in '' '--recompute full' '--pp 2'; do
+  # shellcheck disable=SC2086
+  recorded true $case --tp 2 --sequence-parallel on
+  collectives true | grep -vE ' all_reduce [0-9]{5} of ' >expected
+  # shellcheck disable=SC2086
+  recorded recorded $case
+  built parts --tp 2 --sequence-parallel on
+  collectives parts >found
+  [ -s expected ] && same expected found "--sequence-parallel on of one rank ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
+  # shellcheck disable=SC2086
+  recorded recorded $case --tp 2
+  built parts --sequence-parallel on
+  collectives parts >found
+  same expected found "--sequence-parallel on ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
+  collectives recorded >expected
+  lumos-transform --sequence-parallel off parts -o whole 2>message || fail "--sequence-parallel off ($case) is not built: $(head -c 300 message)"
+  collectives whole >found
+  same expected found "--sequence-parallel on, then off ($case) has other collectives: $(diff expected found | head -n 6)"
+done
+
 # One GPU needs no recorded groups to be one rank of every dimension, by which the page tells its tokens a second.
 recorded recorded
 jq -c 'del(.distributedInfo)' emulated/rank*.json >alone.json
@@ -114,6 +135,19 @@ for asked in '--tp 2' '--recompute none' '--recompute full'; do
   ! lumos-transform $asked "$again" >built 2>message || fail "$asked goes through a compiled pass that computes again"
 done
 grep -qF 'compiled backward pass computes part of the forward pass again' message || fail "of such a pass it says: $(cat message)"
+
+# Parts of a sequence for one rank; for ranks that have them; and where gradients of weights are put off.
+recorded recorded
+! lumos-transform --sequence-parallel on recorded >built 2>message || fail 'one rank has a part of a sequence'
+grep -qF 'give --tp, too' message || fail "of parts for one rank it says: $(cat message)"
+recorded recorded --tp 2
+built same --sequence-parallel off
+grep -qF '"code":"transform.sequence_kept"' same || fail 'nothing says that --sequence-parallel off changes nothing'
+built built --sequence-parallel on
+! grep -qF '"code":"transform.sequence_kept"' built || fail '--sequence-parallel on is said to change nothing'
+recorded recorded --tp 2 --pp 2 --schedule zb-h1
+! lumos-transform --sequence-parallel on recorded >built 2>message || fail 'inputs are gathered for weights that are put off'
+grep -qF 'gradients of weights are put off' message || fail "of weights that are put off it says: $(cat message)"
 
 recorded recorded --graphs layers --tp 2
 ! lumos-transform --tp 1 recorded >built 2>message || fail 'work without shapes is divided among ranks'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A model of other sizes, or on other tensor-parallel ranks, against what would truly have happened: a job of the emulated cluster is recorded, changed with lumos-transform --hidden
-# and the like, and the simulated step held against a run of the job with that model and the same chances.
+# A model of other sizes, on other tensor-parallel ranks, or with parts of a sequence on each, against what would truly have happened: a job of the
+# emulated cluster is recorded, changed with lumos-transform --hidden and the like, and the simulated step held against a run of the job with that model and the same chances.
 #
 #   tests/cli/sizes.sh [--table] [--without MECHANISMS] [JOB...]
 #
@@ -33,6 +33,9 @@ changes=(
   'tensor|--tp 2'
   'tensor|--tp 1'
   'hidden|--hidden 1024'
+  'parts|--sequence-parallel on'
+  'parts|--sequence-parallel off'
+  'from one, in parts|--tp 4 --sequence-parallel on'
 )
 
 # group | mean, worst |error| in % that it does not exceed | cases that may be worse than "nothing changes" | what is missing
@@ -43,7 +46,9 @@ bars=(
   'other|2.5 8|0|'
   'drawn|2.5 8|0|'
   'tensor|2.5 8|0|'
+  'parts|2.5 8|0|'
   'from one|3 8|0|what CPUs take to ask for sums that were not recorded'
+  'from one, in parts|3 8|0|what CPUs take to ask for what ranks sum and gather'
 )
 all='all|2.5 8|0|'
 
@@ -67,7 +72,11 @@ cases() {
   for change in "${list[@]}"; do
     group=${change%%|*} change=${change#*|}
     [[ $change != '--tp '* || " $2 --tp 1" != *" $change "* && "$2" = *--tp* || "$2" != *--tp* && $change != '--tp 1' ]] || continue
-    [[ $change != '--tp '* || "$2" = *--tp* ]] || group='from one'
+    [[ $change != '--tp '* || "$2" = *--tp* || $group != tensor ]] || group='from one'
+    case $group in
+      parts) [[ "$2" = *--tp* ]] && [[ ("$2" = *--sequence-parallel* && $change = *off) || ("$2" != *--sequence-parallel* && $change = *on) ]] || continue ;;
+      'from one, in parts') [[ "$2" != *--tp* ]] || continue ;;
+    esac
     due 12 || continue
     rm -rf changed
     # shellcheck disable=SC2086

@@ -212,11 +212,45 @@ static void whole_sequences_have_no_parts(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
   assert_true(lumos_sizes_on_shards(job, 1, &sizes, &error));
+  sizes.parts_were = sizes.shards_were;
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[2048, 4096], [4096, 4096]]", true);
-  sizes.splits_sequence = false;
+  sizes.parts_were = sizes.parts = 1;
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[1024, 2048], [2048, 4096]]", true);
+  lumos_job_free(job);
+}
+
+/* Two ranks come to have a half of the sequence each of what is as wide as the model: of norms and residuals, sequence first or batch first. Products,
+ * the embedding, what is a shard's and the activation, whose shard could be as wide, keep all tokens; there and back. */
+static void sequences_are_divided(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  job->models.items[0].ffn = 2048;
+  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::native_layer_norm", "[[2048, 1, 1024], [], [1024], [1024], []]", "[]",
+         "[[1024, 1, 1024], [], [1024], [1024], []]", true);
+  expect(&dimensions, "aten::add", "[[1, 2048, 1024], [1, 2048, 1024]]", "[]", "[[1, 1024, 1024], [1, 1024, 1024]]",
+         true);
+  expect(&dimensions, "aten::sum", "[[2048, 1024], [], []]", "[]", "[[1024, 1024], [], []]", true);
+  expect(&dimensions, "aten::mm", "[[2048, 1024], [1024, 1536]]", "[]", "[[2048, 1024], [1024, 1536]]", true);
+  expect(&dimensions, "aten::embedding_dense_backward", "[[2048, 1, 1024], [2048, 1], [], [], []]", "[]",
+         "[[2048, 1, 1024], [2048, 1], [], [], []]", true);
+  expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
+  expect(&dimensions, "aten::copy_", "[[2048, 1, 512], [2048, 1, 512], []]", "[]",
+         "[[2048, 1, 512], [2048, 1, 512], []]", true);
+  assert_true(lumos_sizes_in_parts(job, 2, false, &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::native_layer_norm", "[[1024, 1, 1024], [], [1024], [1024], []]", "[]",
+         "[[2048, 1, 1024], [], [1024], [1024], []]", true);
+  expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
+  job->models.items[0].sequence = 2049;
+  assert_false(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_non_null(strstr(error.text, "2049 tokens"));
   lumos_job_free(job);
 }
 
@@ -331,6 +365,7 @@ int main(void) {
       cmocka_unit_test(a_dimension_is_what_its_place_says),
       cmocka_unit_test(a_node_multiplies_for_its_input_first),
       cmocka_unit_test(whole_sequences_have_no_parts),
+      cmocka_unit_test(sequences_are_divided),
       cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),
       cmocka_unit_test(experts_are_read_off_their_products),
