@@ -223,6 +223,9 @@ bool tool_compare(const char *name, const struct lumos_operands *operands, const
     }
   }
   good = good && check_count(operands->count, error);
+  if (good && comparing->trace != NULL && ending_of(comparing->trace) == NULL && ending_of(comparing->output) == NULL) {
+    good = lumos_fail(error, "--trace -: the comparison goes to standard output, too; send one of them to a file");
+  }
   good = good && lumos_output_try(comparing->output, error) && lumos_output_try(comparing->trace, error) &&
          compare_read(&all, error);
   lumos_vector_free(&steps[0]);

@@ -132,7 +132,7 @@ int main(int argc, char **argv) {
       TOOL_LAST_OPTION,
   };
   static const char gate_example[] = "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\",\"relative\":0.1}]}' >t; "
-                                     "lumos-render --gate t --baseline rank0.json.gz job.sim";
+                                     "lumos-render --gate t --baseline rank0* job.sim";
   static const char *const examples[] = {
       "From traces to a page",
       "lumos-parse rank*.json.gz | lumos-sim | lumos-render -o report.html",

@@ -23,11 +23,7 @@ struct simulating {
 
 static bool is_standard_output(const char *path) { return path == NULL || strcmp(path, "-") == 0; }
 
-static bool are_same(const char *path, const char *other) {
-  return path != NULL && other != NULL && !is_standard_output(path) && strcmp(path, other) == 0;
-}
-
-/* Each goes to a place of its own. */
+/* What goes to standard output goes there alone; of files tools/places.h says so. */
 static bool check_outputs(const struct simulating *simulating, const struct tool_stream *stream,
                           struct lumos_error *error) {
   bool stream_there = is_standard_output(stream->output);
@@ -41,13 +37,6 @@ static bool check_outputs(const struct simulating *simulating, const struct tool
   }
   if (path_there && trace_there) {
     return lumos_fail(error, "--critical-path -: the timelines go to standard output, too; send one of them to a file");
-  }
-  if (are_same(simulating->trace, stream->output) || are_same(simulating->trace, simulating->critical_path)) {
-    return lumos_fail(error, "--trace %s: something else is written to that file; name another", simulating->trace);
-  }
-  if (are_same(simulating->critical_path, stream->output)) {
-    return lumos_fail(error, "--critical-path %s: the stream is written to that file, too; name another",
-                      simulating->critical_path);
   }
   return true;
 }

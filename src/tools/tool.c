@@ -2,6 +2,7 @@
 #include "tools/tool.h"
 
 #include "base/utf8.h"
+#include "tools/places.h"
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -76,7 +77,7 @@ int tool_main(const struct lumos_command *command, int argc, char **argv, tool_b
   struct lumos_error error = {.status = LUMOS_DONE};
   bool exit_now = false;
   bool good = lumos_options_parse(command, argc, argv, &operands, &exit_now, &error) &&
-              (exit_now || body(&operands, options, &error));
+              (exit_now || (tool_check_places(command, &operands, &error) && body(&operands, options, &error)));
   if (!good) {
     say(command->name, ERROR_COLOUR, error.text);
   }

@@ -136,6 +136,53 @@ for option in lumos-{parse,graph,transform,sim,render,report}' -o' 'lumos-sim -o
 done
 expect 2 lumos-render missing-file -o text.json/page.html
 says 'there is no folder text.json'
+# What is read is not written to, and nothing is written twice, through links, folders, lists and other names of a file; nothing is done then.
+mkdir -p own/traces own/nights own/templates
+cp "${example[0]}" own/traces/rank0.json.gz
+cp sim own/job.sim
+printf '{"format":1,"metrics":[{"metric":"step_time","relative":0.02}]}' >own/limits.json
+cp own/limits.json own/nights/2026-07-01.json
+touch own/templates/report.html
+ln -s ../job.sim own/traces/link
+ln own/job.sim own/hard.sim
+printf 'own/traces\nown/job.sim\n' >own/list
+cp -r own kept
+own() { # WORD TOOL ARGUMENT...
+  expect 2 "${@:2}"
+  says "$1"
+  diff -r kept own >difference || fail "'${*:2}' changes $(head -n 3 difference)"
+}
+for same in job.sim traces/link hard.sim ../own/./job.sim; do
+  for tool in 'graph -o' 'transform -o' 'sim -o' 'sim --trace' 'sim --critical-path' 'render -f html -o' 'render --summary' 'render --picture' 'report -f html -o' 'compare own/list -o' 'compare own/list --trace' \
+    'render --baseline own/job.sim --junit'; do
+    own 'overwrite' lumos-$tool own/$same own/job.sim
+  done
+done
+for tool in 'parse -o' 'report -f html -o' 'sim -o x --trace'; do own 'overwrite' lumos-$tool own/traces/rank0.json.gz own/traces; done
+own 'what --files-from reads' lumos-report -f html -o own/traces/rank0.json.gz --files-from own/list
+own 'what --files-from reads' lumos-parse -o own/list --files-from own/list
+own 'what --gate reads' lumos-render --gate own/limits.json --baseline own/nights own/job.sim -o own/limits.json
+own 'what --gate reads' lumos-render --gate own/limits.json --baseline own/nights own/job.sim --junit own/limits.json
+own 'what --baseline reads' lumos-render --gate own/limits.json --baseline own/nights own/job.sim -o own/nights/2026-07-01.json
+own 'what --template reads' lumos-render -t own/templates own/job.sim -o own/templates/report.html
+own 'what --hardware reads' lumos-sim --hardware own/limits.json own/job.sim -o own/limits.json
+own 'what --network reads' lumos-transform --network own/limits.json own/job.sim -o own/limits.json
+own 'what --gpu reads' lumos-transform --gpu X@own/limits.json own/job.sim -o own/limits.json
+for pair in 'compare own/traces own/job.sim -o own/new.json --trace' 'sim own/job.sim -o own/new.json --trace' 'sim own/job.sim -o own/new.json --critical-path' 'sim own/job.sim -o x --trace own/new.json --critical-path' \
+  'render own/job.sim -o own/new.json --summary' 'render own/job.sim -o own/new.json --picture' 'report own/traces -o own/new.json --summary' 'render --gate own/limits.json --baseline own/nights own/job.sim -o own/new.json --junit'; do
+  own 'writes to that file, too' lumos-$pair own/traces/../new.json
+done
+lumos-sim -o own/job.sim <own/job.sim 2>message && fail 'standard input is overwritten'
+says 'standard input'
+expect 2 lumos-compare sim sim --trace -
+says 'send one of them to a file'
+diff -r kept own >difference || fail "refused calls change $(head -n 3 difference)"
+# Every option that names a file is known as one that is read or written.
+for tool in parse graph transform sim render report compare; do lumos-$tool --help; done | grep -oE -- '--[a-z-]+[= ](FILE|DIR)' | tr = ' ' | sort -u >options
+while read -r option what; do
+  grep -qF "\"${option#--}\"" "$source_folder/src/tools/places.c" || [ "$option" = --index ] || fail "$option $what is not among the files of src/tools/places.c"
+done <options
+[ "$(wc -l <options)" -gt 10 ] || fail "only $(wc -l <options) options name files"
 expect 2 lumos-render --template no-such-folder sim -o none.html
 says no-such-folder
 expect 2 lumos-render --verdict sim -o -
