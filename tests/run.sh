@@ -25,11 +25,11 @@ build() {
   CC=$compiler cmake -S . -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
 }
 
-# run_tests FOLDER CTEST-OPTION...: one more at a time than there are cores, for tests wait, too; and what each has proved, or has left out.
+# run_tests FOLDER CTEST-OPTION...: more at a time than there are cores, for tests wait, too: on files, browsers and each other; and what each has proved, or has left out.
 run_tests() (
   cd "$1"
   shift
-  ctest -j "$((jobs + 1))" --output-on-failure --no-tests=error "$@" || exit 1
+  ctest -j "$((jobs + jobs / 2 + 1))" --output-on-failure --no-tests=error "$@" || exit 1
   awk '
     /^[0-9]+\/[0-9]+ Test: / { test = $3 }
     /^(proved|SKIPPED)/ { print test ": " $0 }

@@ -64,7 +64,7 @@ job() {
 rarely job --layers 4 --hidden 512 --dp 2 --micro-batches 1 --bucket-mb 2 --jitter 3
 job --layers 6 --hidden 768 --tp 2 --micro-batches 2 --sequence-parallel on --jitter 3
 rarely job --layers 4 --hidden 768 --pp 4 --micro-batches 6
-job --layers 8 --hidden 512 --pp 2 --vp 2 --schedule interleaved --micro-batches 4 --batched-p2p off
+rarely job --layers 8 --hidden 512 --pp 2 --vp 2 --schedule interleaved --micro-batches 4 --batched-p2p off
 rarely job --layers 8 --hidden 512 --pp 2 --dp 2 --schedule gpipe --micro-batches 4 --recompute full --jitter 3 --gpu a100
 job --layers 5 --hidden 768 --micro-batches 2 --dp 2 --overlap-gradients off --distributed-optimizer on --jitter 3
 rarely job --layers 6 --hidden 512 --pp 3 --schedule zb-h1 --micro-batches 6 --recompute full --gpu b200
@@ -119,7 +119,7 @@ done
 sort -n -k2,2 table | awk -v rows=$((3 * jobs)) '
   { printf "%-12s %7.3f %% true, %6.3f %% not told: %s\n", $1, $2, $3, substr($0, index($0, $5)) }
   $2 < $4 { bad = 1; print "  below the aim of " $4 " %" }
-  END { exit bad || NR != rows || rows < 18 }' || fail 'phases, micro-batches or layers are not those that there were'
+  END { exit bad || NR != rows || rows < 15 }' || fail 'phases, micro-batches or layers are not those that there were'
 proved "phase, micro-batch and layer of $jobs jobs, $drawn of them drawn, each recorded in three ways: $(
   for way in annotations numbers repetition; do
     printf '%s %.3f %%, ' "by $way" "$(grep "^$way " table | sort -n -k2,2 | awk '{ print $2; exit }')"

