@@ -1,4 +1,8 @@
-/* The page: parts are written into the model, and templates/history.html puts them in their places. */
+/* The page: parts are written into the model, and templates/history.html puts them in their places.
+ *
+ * Of many jobs it would be larger than a browser likes. Then it is written again with less detail, until it fits: jobs with
+ * bad news keep theirs the longest, and the page says what it leaves out.
+ */
 #include "history/scenes.h"
 #include "history/words.h"
 #include "report/content/table.h"
@@ -7,12 +11,30 @@
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_TITLE = 300, LONGEST_NAME = 80 };
+enum { LONGEST_TITLE = 300, LONGEST_NAME = 80, LARGEST_PAGE = 1000000 /* bytes. Chosen: what opens at once */ };
+
+/* How much is shown: of how many jobs a row, its curve, its nights, and its pictures; and how many nights of each. */
+struct detail {
+  size_t rows, curves, sections, pictures, nights;
+};
+static const struct detail details[] = {
+    {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
+    {SIZE_MAX, SIZE_MAX, SIZE_MAX, 50, SIZE_MAX},
+    {SIZE_MAX, SIZE_MAX, SIZE_MAX, 20, 100},
+    {SIZE_MAX, SIZE_MAX, 150, 20, 30},
+    {SIZE_MAX, 200, 50, 20, 30},
+    {SIZE_MAX, 50, 20, 10, 30},
+    {500, 20, 10, 5, 30}, /* some 500 kB for any history */
+};
+enum { DETAILS = sizeof details / sizeof *details };
 
 struct page {
   const struct lumos_nights *history;
+  const struct detail *detail;
+  const size_t *order; /* by job: how many have worse news, or come first */
   struct report_scope *root;
   struct lumos_arena *arena;  /* of names that are made here */
   struct lumos_text *summary; /* the tables as JSON */
@@ -116,7 +138,8 @@ static void push_gap(struct report_table *table, int64_t missing) {
   lumos_text_free(&text);
 }
 
-static void list_nights(const struct history_job *job, const char *name, struct report_table *table) {
+static void list_nights(const struct page *page, const struct history_job *job, const char *name,
+                        struct report_table *table) {
   static const struct report_column columns[] = {
       {"night", "night", NULL, COLUMN_NAME},
       {"step_time", "step time", NULL, COLUMN_MS},
@@ -129,8 +152,10 @@ static void list_nights(const struct history_job *job, const char *name, struct 
       {"result", "result", NULL, COLUMN_TEXT},
   };
   report_table_begin(table, name, columns, sizeof columns / sizeof *columns);
-  for (size_t i = job->slots.count; i > 0; i--) {
+  size_t shown = 0, listed = 0;
+  for (size_t i = job->slots.count; i > 0 && shown < page->detail->nights; i--, shown++) {
     const struct history_slot *slot = &job->slots.items[i - 1];
+    listed += slot->night != HISTORY_MISSING;
     if (slot->night == HISTORY_MISSING) {
       push_gap(table, slot->missing);
     } else {
@@ -145,9 +170,9 @@ static void list_nights(const struct history_job *job, const char *name, struct 
       &table->caption,
       ": the last night first. Times are means over steps; of a recording of three or more steps the first is "
       "left out, as in the gate. Ranks are those with a trace.");
-  if (job->left_out > 0) {
+  if (job->left_out + job->count > listed) {
     lumos_text_put(&table->rest, "Older nights that are left out: ");
-    report_put_count(&table->rest, (int64_t)job->left_out);
+    report_put_count(&table->rest, (int64_t)(job->left_out + job->count - listed));
   }
 }
 
@@ -164,6 +189,9 @@ static void push_spark(const struct page *page, size_t number, struct report_tab
   struct lumos_text html = LUMOS_TEXT_BUFFER;
   const struct history_job *job = &page->history->jobs.items[number];
   report_table_word(table, "");
+  if (page->order[number] >= page->detail->curves) {
+    return;
+  }
   if (history_draw_spark(job, HISTORY_STEP, made_name(page, "spark", number), &scene)) {
     lumos_text_put(&html, "<span class=\"spark\">");
     report_svg_paint(&scene, &html);
@@ -191,15 +219,21 @@ static void list_jobs(const struct page *page, struct report_table *table) {
   report_table_begin(table, "jobs", columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < page->history->jobs.count; i++) {
     const struct history_job *job = &page->history->jobs.items[i];
+    if (page->order[i] >= page->detail->rows) {
+      continue;
+    }
+    bool linked = page->order[i] < page->detail->sections;
     const struct history_night *last = &job->nights[job->count - 1], *good = history_last_good(job);
     struct history_night none = {.name = "", .folder = ""};
     history_night_clear(&none);
     report_table_word(table, job->name);
-    lumos_text_format(&html, "<a href=\"#job-%zu\">", i + 1);
+    if (linked) {
+      lumos_text_format(&html, "<a href=\"#job-%zu\">", i + 1);
+    }
     report_put_cut(&name, job->name, strlen(job->name), LONGEST_NAME);
     lumos_text_html(&html, name.bytes, name.length);
     name.length = 0;
-    lumos_text_put(&html, "</a>");
+    lumos_text_put(&html, linked ? "</a>" : "");
     report_table_shown(table, &html);
     if (good == NULL) {
       report_table_word(table, "");
@@ -309,11 +343,78 @@ static void add_job(const struct page *page, size_t number) {
     report_put_cut(&text, good->verdict, strlen(good->verdict), 4 * LONGEST_TITLE);
   }
   report_set_take(section, "verdict", &text);
-  add_pictures(page, section, number);
-  report_section_if(section, "has_limits", has_limits(job));
+  report_section(section, "has_pictures");
+  if (page->order[number] < page->detail->pictures) {
+    struct report_scope *pictured = report_section_item(section, "has_pictures");
+    add_pictures(page, pictured, number);
+    report_section_if(pictured, "has_limits", has_limits(job));
+  }
   add_changes(section, job);
-  list_nights(job, made_name(page, "nights", number + 1), &table);
+  list_nights(page, job, made_name(page, "nights", number + 1), &table);
   set_table(page, section, &table);
+}
+
+/* ---- Less of it ---- */
+
+/* What a job has to report: the worse, the higher. */
+static int news_of(const struct history_job *job) {
+  const struct history_night *last = &job->nights[job->count - 1];
+  int news = 0;
+  for (int series = 0; series < HISTORY_SERIES; series++) {
+    const struct history_changes *changes = &job->trends[series].changes;
+    for (size_t i = 0; i < changes->count; i++) {
+      news = history_change_is_worse((enum history_series)series, &changes->items[i]) ? 1 : news;
+    }
+  }
+  bool missing = job->slots.items[job->slots.count - 1].night == HISTORY_MISSING;
+  return last->has_gate && last->gate == LUMOS_GATE_REGRESSION ? 3 : missing || last->state != HISTORY_GOOD ? 2 : news;
+}
+
+/* For the caller to free. */
+static size_t *order_jobs(const struct lumos_nights *history) {
+  enum { WORST = 3 };
+  size_t *order = lumos_allocate((history->jobs.count + 1) * sizeof *order), next = 0;
+  for (int news = WORST; news >= 0; news--) {
+    for (size_t i = 0; i < history->jobs.count; i++) {
+      if (news_of(&history->jobs.items[i]) == news) {
+        order[i] = next++;
+      }
+    }
+  }
+  return order;
+}
+
+static void put_limit(struct lumos_text *out, size_t most, size_t jobs, const char *words) {
+  if (most < jobs) {
+    lumos_text_put(out, out->length == 0 ? "" : ", ");
+    report_put_count(out, (int64_t)most);
+    lumos_text_format(out, " have %s", words);
+  }
+}
+
+/* "Of 1,000 jobs 200 have a curve, 50 have their nights and 20 have pictures here, so that the page stays under 1 MB." */
+static void put_left_out(const struct page *page, struct lumos_text *out) {
+  const struct detail *detail = page->detail;
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  size_t jobs = page->history->jobs.count;
+  put_limit(&text, detail->rows, jobs, "a row");
+  put_limit(&text, detail->curves, jobs, "a curve");
+  put_limit(&text, detail->sections, jobs, "their nights below");
+  put_limit(&text, detail->pictures, jobs, "pictures");
+  if (text.length > 0) {
+    lumos_text_put(out, "Of ");
+    report_put_count(out, (int64_t)jobs);
+    lumos_text_format(out,
+                      " jobs %.*s, so that the page stays under 1 MB. Those with a regression, a bad last night or "
+                      "a change for the worse come first. For all of one job call lumos-render with its folder "
+                      "alone: --index FOLDER/JOB.",
+                      (int)text.length, text.bytes);
+  } else if (detail->nights < SIZE_MAX) {
+    lumos_text_put(out,
+                   "Older nights are left out, so that the page stays under 1 MB. For all of one job call lumos-render "
+                   "with its folder alone: --index FOLDER/JOB.");
+  }
+  lumos_text_free(&text);
 }
 
 static void fill_model(const struct page *page, const struct lumos_nights_options *options) {
@@ -334,27 +435,47 @@ static void fill_model(const struct page *page, const struct lumos_nights_option
   set_table(page, page->root, &table);
   report_section(page->root, "jobs");
   for (size_t i = 0; i < page->history->jobs.count; i++) {
-    add_job(page, i);
+    if (page->order[i] < page->detail->sections) {
+      add_job(page, i);
+    }
   }
+  put_left_out(page, &text);
+  report_section_if(page->root, "less", text.length > 0);
+  report_set_take(page->root, "left_out", &text);
   lumos_text_put(page->summary, "}}\n");
   report_set_take(page->root, "summary", page->summary);
+}
+
+static bool write_page(struct page *page, const struct report_page_files *files,
+                       const struct lumos_nights_options *options, struct lumos_text *out, struct lumos_error *error) {
+  struct report_model *model = report_model_new();
+  struct lumos_text summary = LUMOS_TEXT_BUFFER;
+  page->root = report_model_root(model);
+  page->summary = &summary;
+  report_page_files_fill(files, page->root);
+  fill_model(page, options);
+  bool done = report_page_files_render(files, model, out, error);
+  report_model_free(model);
+  lumos_text_free(&summary);
+  return done;
 }
 
 bool lumos_nights_page(const struct lumos_nights *history, const struct lumos_nights_options *options,
                        struct lumos_text *out, struct lumos_error *error) {
   struct report_page_files files;
-  struct lumos_text summary = LUMOS_TEXT_BUFFER;
+  size_t start = out->length;
   bool done = report_page_files_load(options->template_folder, "history.html", &files, error);
   if (done) {
-    struct report_model *model = report_model_new();
-    struct page page = {history, report_model_root(model), lumos_arena_new(), &summary};
-    report_page_files_fill(&files, page.root);
-    fill_model(&page, options);
-    done = report_page_files_render(&files, model, out, error);
-    report_model_free(model);
+    size_t *order = order_jobs(history);
+    struct page page = {.history = history, .order = order, .arena = lumos_arena_new()};
+    for (int i = 0; done && i < DETAILS && (i == 0 || out->length - start >= LARGEST_PAGE); i++) {
+      out->length = start;
+      page.detail = &details[i];
+      done = write_page(&page, &files, options, out, error);
+    }
     lumos_arena_free(page.arena);
+    free(order);
   }
-  lumos_text_free(&summary);
   report_page_files_release(&files);
   return done;
 }

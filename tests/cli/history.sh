@@ -114,6 +114,31 @@ holds '[.tables | to_entries[] | select(.key != "jobs") | .value.rows[] | select
 found=$(grep -c '<li .*Step time rose from .* on 2026-02-23' page.html)
 [ "$found" -eq 10 ] || fail "of ten planted changes $found are found"
 
+# However many jobs they are of: less is shown then, as the page says, and bad news is not what is left out.
+thousand() { # JOBS NIGHTS
+  rm -rf nights
+  mkdir -p $(seq -f 'nights/job-of-a-longer-name-%g' "$1")
+  awk -v jobs="$1" -v nights="$2" '{ for (job = 1; job <= jobs; job++) for (i = 1; i <= nights; i++) {
+    line = $0
+    sub(/12345678/, 10000000 + job * 1000 + i, line)
+    file = sprintf("nights/job-of-a-longer-name-%d/2026-07-%02d", job, i)
+    print line >(file ".json")
+    printf "" >(file ".html")
+    close(file ".json")
+    close(file ".html")
+  } }' one.json
+  printf '{"format":1,"verdict":"regression","metrics":[{"metric":"step_time","scope":{},"worse":"higher","verdict":"regression","baseline":100400000,"change":20600000,"allowed":2008000}]}' \
+    >"nights/job-of-a-longer-name-$1/2026-07-0$2.gate.json"
+  index nights
+  [ "$(stat -c %s page.html)" -lt 1000000 ] || fail "$1 jobs of $2 nights take $(stat -c %s page.html) bytes"
+  holds "(.tables.jobs.rows | length) == $1" # each has its row, and the regression all of its detail
+  grep -q "<a href=\"#job-[0-9]*\">job-of-a-longer-name-$1</a>" page.html || fail "of $1 jobs the regression is left out"
+  [ "$(grep -c '<div class="trends">' page.html)" -eq "$3" ] || fail "of $1 jobs $(grep -c '<div class="trends">' page.html) have pictures"
+  says_page "$4 have pictures, so that the page stays under 1 MB. Those with a regression"
+}
+thousand 125 8 50 'Of 125 jobs 50'
+thousand 1000 1 20 'Of 1,000 jobs 200 have a curve, 50 have their nights below, 20'
+
 # --- What is refused ---
 
 mkdir empty
