@@ -54,7 +54,7 @@ const routeSentence = (task) => {
 /* "backward, micro-batch 3, layer 12" */
 const passSentence = ({phase, microBatch, layer}) => {
   const parts = [
-    phase > 0 ? job().phases[phase] : '',
+    phase > 0 && job().phases[phase] !== 'other' ? job().phases[phase] : '',
     microBatch >= 0 ? 'micro-batch ' + formatCount(microBatch) : '',
     layer >= 0 ? 'layer ' + formatCount(layer) : '',
   ];

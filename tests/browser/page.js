@@ -1143,6 +1143,10 @@ async function checkLength(name) {
     assert.ok((await page.locator('[aria-label="Picture: where the step went"] svg').first().boundingBox()).y < 600, name + ': no bar on the first screen');
     assert.equal(await page.locator('.tiles li').count(), 4);
   }
+  /* What the title says would help most is in sight below it. */
+  const helps = (await page.locator('#opportunities').allTextContents()).join('').match(/^(.*) would help most$/);
+  const evidence = await page.locator('.actions .evidence:visible').allTextContents();
+  assert.ok(!helps || evidence.some((text) => text.startsWith(helps[1] + ':')), name + ': nothing shows ' + helps);
   /* The bar of sections leads to what is there, and stays in sight. */
   for (const link of await page.locator('nav a').all()) {
     const target = await link.getAttribute('href');

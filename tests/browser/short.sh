@@ -41,6 +41,7 @@ if [ "$all_cases" = yes ]; then # a row of the pipeline and of the bars for each
 fi
 changed_jobs() {
   what_if more-replicas --dp 4 "$traces/emulated-tp2pp2dp2"
+  what_if more-stages --pp 4 "$traces/emulated-tp2pp2dp2"
   what_if even-stages --split 2,2,3,1 "$traces/emulated-pp4"
   what_if faster-cpu --scale host=0.5 "$traces/nanogpt-8xH100-ddp"
 }

@@ -48,7 +48,16 @@ static struct report_scope *set_tile(struct report_scope *scope, const char *lab
   return item;
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out: it starts with work left over from ..." */
+/* Is the first step in no mean, measured or simulated? Then the job's own page has another mean. */
+static bool leaves_measured_out(const struct report_facts *facts) {
+  bool any = false;
+  for (size_t i = 0; i < facts->job_steps.count; i++) {
+    any |= facts->job_steps.items[i].left_out_too;
+  }
+  return any;
+}
+
+/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out: it begins before the change" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, left_out = LUMOS_ABSENT, steps = 0;
@@ -77,7 +86,8 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   if (left_out != LUMOS_ABSENT) {
     lumos_text_put(out, ". The first step, ");
     report_put_time(out, left_out);
-    lumos_text_put(out, ", is left out: it starts with work left over from the recording");
+    lumos_text_put(out, leaves_measured_out(facts) ? ", is left out of both" : ", is left out");
+    lumos_text_put(out, ": it begins before the change");
   }
 }
 
@@ -119,15 +129,6 @@ void report_put_step_range(const struct report_facts *facts, bool with_source, s
   }
 }
 
-/* Is the first step in no mean, measured or simulated? Then the job's own page has another mean. */
-static bool leaves_measured_out(const struct report_facts *facts) {
-  bool any = false;
-  for (size_t i = 0; i < facts->job_steps.count; i++) {
-    any |= facts->job_steps.items[i].left_out_too;
-  }
-  return any;
-}
-
 static void fill_step_tile(const struct report_facts *facts, struct report_scope *scope) {
   enum report_timeline timeline = report_facts_spoken(facts);
   enum report_timeline other = timeline == MEASURED ? SIMULATED : MEASURED;
@@ -142,11 +143,10 @@ static void fill_step_tile(const struct report_facts *facts, struct report_scope
     report_put_time(&figure, time);
   }
   put_step_range(facts, timeline, &evidence);
-  if (beside != LUMOS_ABSENT) {
+  if (beside != LUMOS_ABSENT && !facts->edited) { /* of a change the headline has it */
     lumos_text_put(&evidence, evidence.length > 0 ? ". " : "");
-    lumos_text_put(&evidence, timeline == MEASURED ? "Simulated " : "Measured before the change: ");
-    report_put_time_beside(&evidence, beside, facts->edited ? time : beside);
-    lumos_text_put(&evidence, leaves_measured_out(facts) ? ", the same steps" : "");
+    lumos_text_put(&evidence, timeline == MEASURED ? "Simulated " : "Measured ");
+    report_put_time(&evidence, beside);
   }
   const char *label = timeline == MEASURED ? "Step time, measured"
                       : facts->edited      ? "Step time, predicted"

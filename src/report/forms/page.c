@@ -396,7 +396,8 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
     if (item != cure.opportunity && report_opportunity_gain_share(opportunities, item->half) >= LEAST_GAIN) {
       if (halves == NULL) {
         halves = report_section_item(section, "halves");
-        report_section_if(halves, "open", cure.share == LUMOS_ABSENT && opportunities->changes.count == 0);
+        struct diagnosis_gain most = diagnosis_best_gain(&story); /* what the title names is in sight */
+        report_section_if(halves, "open", !most.is_change && !most.at_most);
       }
       fill_action(&gains, item, report_section_item(halves, "half"));
     }
