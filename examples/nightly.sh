@@ -9,7 +9,7 @@
 #
 #   NIGHT.html, NIGHT.json            the report and its summary; latest.html is the last good report
 #   NIGHT.gate.json, NIGHT.gate.md    with --gate: held against the job's first 10 nights, once there are 5
-#   NIGHT.failed                      instead of these, where there is no report: why
+#   NIGHT.failed                      instead of these, where there is no report: why; beside them, where a later run of that night failed
 #
 # and index.html, the page of all jobs. NAME is today, as 2026-07-01. The last N nights of each job are kept (90), and those that the gate refers
 # to. So a regression stays one, night for night, and a slow one is found, until somebody accepts it: after "echo NIGHT >HISTORY/JOB/accepted" the
@@ -139,9 +139,9 @@ report() {
   return 1
 }
 
-# earlier FOLDER: its nights before this one that have a report, the oldest first.
+# earlier FOLDER [NIGHT]: its nights before this one, or that one, that have a report, the oldest first.
 earlier() {
-  local file name
+  local file name night=${2:-$night}
   for file in "$1"/*.json; do
     name=${file##*/} name=${name%.json}
     [[ ! -e $file || $name == *.gate || ! $name < $night ]] || printf '%s\n' "$name"
@@ -211,7 +211,8 @@ one() {
   fi
   rm -f "$made/message" "$folder/$night".{failed,gate.json,gate.md}
   mv "$made"/* "$folder/" || { failed=1; return; }
-  ln -sfn "$night.html" "$made/latest" && mv -T "$made/latest" "$folder/latest.html"
+  last=$(earlier "$folder" '~' | while IFS= read -r last; do [ ! -e "$folder/$last.html" ] || printf '%s\n' "$last"; done | tail -n 1)
+  ln -sfn "$last.html" "$made/latest" && mv -T "$made/latest" "$folder/latest.html" # of an older night it stays where it is
   forget "$folder"
 }
 

@@ -71,7 +71,7 @@ void history_night_clear(struct history_night *night) {
   night->cause = LUMOS_CAUSES;
   night->confidence = LUMOS_CONFIDENCE_UNKNOWN;
   night->ranks = night->world = LUMOS_ABSENT;
-  night->has_gate = false;
+  night->has_gate = night->failed_again = false;
   for (int i = 0; i < HISTORY_SERIES; i++) {
     night->values[i] = night->limits[i] = NAN;
   }

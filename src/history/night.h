@@ -14,7 +14,7 @@ enum history_state { HISTORY_GOOD, HISTORY_BROKEN, HISTORY_FAILED };
 struct history_night {
   const char *name;      /* of its files, without their endings */
   const char *folder;    /* in the history, or "" */
-  const char *problem;   /* of a night without a report: what went wrong */
+  const char *problem;   /* of a night without a report, or that failed again: what went wrong */
   const char *title;     /* of the report, or "" */
   const char *verdict;   /* its sentences */
   const char *regressed; /* what the gate found, in words, or "" */
@@ -26,6 +26,7 @@ struct history_night {
   double values[HISTORY_SERIES]; /* ns, or shares; NAN: unknown. Means as the gate's */
   double limits[HISTORY_SERIES]; /* beyond which the gate would have found a regression; NAN: no gate asked */
   bool has_page;                 /* its report is there */
+  bool failed_again;             /* there is one, but a later run of the night failed */
   bool has_gate;                 /* and so is what the gate found: */
   enum lumos_gate_verdict gate;
 };

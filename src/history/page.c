@@ -93,7 +93,9 @@ static void push_said(struct report_table *table, struct lumos_text *text, bool 
 static void push_result(struct report_table *table, const struct history_night *night) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   history_put_result(&text, night);
-  push_said(table, &text, night->state != HISTORY_GOOD || (night->has_gate && night->gate == LUMOS_GATE_REGRESSION));
+  push_said(table, &text,
+            night->state != HISTORY_GOOD || night->failed_again ||
+                (night->has_gate && night->gate == LUMOS_GATE_REGRESSION));
   lumos_text_free(&text);
 }
 
@@ -367,7 +369,9 @@ static int news_of(const struct history_job *job) {
     }
   }
   bool missing = job->slots.items[job->slots.count - 1].night == HISTORY_MISSING;
-  return last->has_gate && last->gate == LUMOS_GATE_REGRESSION ? 3 : missing || last->state != HISTORY_GOOD ? 2 : news;
+  return last->has_gate && last->gate == LUMOS_GATE_REGRESSION          ? 3
+         : missing || last->state != HISTORY_GOOD || last->failed_again ? 2
+                                                                        : news;
 }
 
 /* For the caller to free. */

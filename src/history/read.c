@@ -24,16 +24,20 @@ static void read_document(const char *path, struct lumos_arena *arena, struct hi
   }
 }
 
-static void read_message(const char *path, struct lumos_arena *arena, struct history_night *night) {
+static void read_problem(const char *path, struct lumos_arena *arena, struct history_night *night) {
   struct lumos_error error = {LUMOS_DONE, ""};
   size_t length = 0;
   char *text = lumos_is_file(path) ? lumos_input_slurp(path, LONGEST_MESSAGE, &length, &error) : NULL;
   while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
     length--;
   }
-  night->state = HISTORY_FAILED;
   night->problem = lumos_arena_copy(arena, text == NULL ? "" : text, length);
   free(text);
+}
+
+static void read_message(const char *path, struct lumos_arena *arena, struct history_night *night) {
+  night->state = HISTORY_FAILED;
+  read_problem(path, arena, night);
 }
 
 static char *sibling(const char *folder, const char *stem, const char *ending) {
@@ -70,6 +74,12 @@ static void read_night(struct lumos_nights *history, const struct place *place, 
   if (night.state == HISTORY_GOOD && has_sibling(place->names, stem, ".gate.json")) {
     path = sibling(place->path, stem, ".gate.json");
     (void)(lumos_is_file(path) && history_night_read_gate(path, history->arena, &night, &unread));
+    free(path);
+  }
+  if (night.state == HISTORY_GOOD && has_sibling(place->names, stem, ".failed")) {
+    path = sibling(place->path, stem, ".failed");
+    read_problem(path, history->arena, &night);
+    night.failed_again = true;
     free(path);
   }
   lumos_vector_push(&history->nights, night);

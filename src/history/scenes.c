@@ -250,13 +250,14 @@ bool history_draw_spark(const struct history_job *job, enum history_series serie
 
 enum { STRIP_HEIGHT = 1300, STRIP_TOP = 110, ROW = 240, ROW_GAP = 190, FLOOR = 60 };
 
-enum fate { FATE_REPORT, FATE_REGRESSED, FATE_BROKEN, FATE_MISSING };
+enum fate { FATE_REPORT, FATE_REGRESSED, FATE_FAILED_AGAIN, FATE_BROKEN, FATE_MISSING };
 
 static enum fate fate_of(const struct history_job *job, size_t slot) {
   size_t night = job->slots.items[slot].night;
   return night == HISTORY_MISSING                   ? FATE_MISSING
          : job->nights[night].state != HISTORY_GOOD ? FATE_BROKEN
          : is_regressed(&job->nights[night])        ? FATE_REGRESSED
+         : job->nights[night].failed_again          ? FATE_FAILED_AGAIN
                                                     : FATE_REPORT;
 }
 
@@ -267,8 +268,9 @@ static int confidence_of(const struct history_job *job, size_t slot) {
 }
 
 static void draw_fate(const struct axis *axis, size_t first, size_t end, struct report_scene *scene) {
-  static const enum report_paint paints[] = {PAINT_BACKWARD, PAINT_COMPUTE, PAINT_NOT_RECORDED, PAINT_BUBBLE};
-  static const char *const words[] = {"report", "regression", "no report", "missing"};
+  static const enum report_paint paints[] = {PAINT_BACKWARD, PAINT_COMPUTE, PAINT_NOT_RECORDED, PAINT_NOT_RECORDED,
+                                             PAINT_BUBBLE};
+  static const char *const words[] = {"report", "regression", "report, but a later run failed", "no report", "missing"};
   enum fate fate = fate_of(axis->job, first);
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   int32_t from = along(axis, axis->places[first]), until = along(axis, axis->places[end]);

@@ -124,6 +124,10 @@ void history_put_result(struct lumos_text *out, const struct history_night *nigh
       report_put_cut(out, night->regressed, strlen(night->regressed), LONGEST_PROBLEM);
     }
   }
+  if (night->failed_again) {
+    lumos_text_put(out, night->has_gate ? "; a later run failed: " : "a later run failed: ");
+    report_put_cut(out, night->problem, strlen(night->problem), LONGEST_PROBLEM);
+  }
 }
 
 struct counts {
@@ -152,7 +156,7 @@ static struct counts count(const struct lumos_nights *history) {
     counts.gates += last->has_gate;
     if (last->has_gate && last->gate == LUMOS_GATE_REGRESSION && !ends_in_a_gap(job)) {
       counts.regressed = counts.regressed_jobs++ == 0 ? job : counts.regressed;
-    } else if (last->state != HISTORY_GOOD || ends_in_a_gap(job)) {
+    } else if (last->state != HISTORY_GOOD || last->failed_again || ends_in_a_gap(job)) {
       counts.silent = counts.silent_jobs++ == 0 ? job : counts.silent;
     }
   }
@@ -177,7 +181,8 @@ void history_put_verdict(struct lumos_text *out, const struct lumos_nights *hist
     lumos_text_put(out, " are worse than their baselines");
   } else if (counts.silent_jobs > 0) {
     put_job(out, counts.silent);
-    lumos_text_put(out, " has no report of the last night");
+    bool again = counts.silent->nights[counts.silent->count - 1].failed_again && !ends_in_a_gap(counts.silent);
+    lumos_text_put(out, again ? " failed when its last night ran again" : " has no report of the last night");
   } else if (counts.gates > 0) {
     lumos_text_put(out,
                    history->jobs.count == 1 ? "No regression in the last night" : "No job regressed in the last night");

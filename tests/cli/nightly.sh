@@ -130,6 +130,22 @@ page
 [[ $(column nights1 8) == 'failed: lumos-report: '*',failed: the same recording as '* ]] || fail "failed nights are told as $(column nights1 8)"
 [ -z "$(find nights -name '.made-*')" ] || fail 'a run leaves what it made'
 
+# A night that failed when it ran again keeps its report, is not shown as good, and is when it has run again; an older one does not move the last report.
+night 2 2026-07-08
+there gpt/2026-07-08.{html,json,failed}
+page
+[ "$(jq -r '.tables.nights1.rows[] | select(.[0] == "2026-07-08") | .[8]' rows | grep -c 'a later run failed: lumos-report: ')" -eq 1 ] ||
+  fail "a night that failed again is told as $(jq -c '.tables.nights1.rows[] | select(.[0] == "2026-07-08")' rows)"
+rm -rf traces/gpt
+emulate traces/gpt --seed 4
+night 0 2026-07-08
+gone gpt/2026-07-08.failed
+page
+! grep -q 'a later run failed: ' page.html || fail 'a night that ran again is still failed'
+emulate traces/gpt --seed 6
+night 0 2026-07-02
+[ "$(readlink nights/gpt/latest.html)" = 2026-07-08.html ] || fail "an older night makes $(readlink nights/gpt/latest.html) the last good report"
+
 # One run at a time.
 exec 8>nights/.lock
 flock 8
