@@ -367,6 +367,9 @@ def finding(text):
         rest = rest.replace(said, '', 1)
     for said in re.findall(r'alone would save (?:up to )?(%s)' % SHARE, rest): # by the rules of comparisons
         rest = rest.replace(said, '', 1)
+    for said in re.findall('(%s) of it compute' % SHARE, rest):
+        compare(text, said, of_job('exposed_compute', spoken) + of_job('overlapped', spoken))
+        rest = rest.replace('%s of it compute' % said, '', 1)
     for said in re.findall('(%s) of the step lies outside' % SHARE, rest):
         compare(text, said, of_job('not_recorded', spoken))
         rest = rest.replace(said, '', 1)

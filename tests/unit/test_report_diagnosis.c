@@ -764,6 +764,33 @@ static void small_overheads_are_no_diagnosis(void **state) {
   }
 }
 
+/* What a small overhead stands beside; where a rank is to blame that is what there is to say. */
+static void a_step_that_mostly_computes_says_so(void **state) {
+  (void)state;
+  static const struct {
+    int64_t compute;
+    const char *text;
+  } cases[] = {{MS(75), "The step takes 100\xC2\xA0ms, 75.0\xC2\xA0% of it compute: ranks wait "},
+               {MS(74), "The step takes 100\xC2\xA0ms: ranks wait "}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct parts parts[] = {{.compute = cases[i].compute, .wait = MS(100) - cases[i].compute}};
+    struct lumos_job *job = ranks_with(parts, 1);
+    (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    struct report_facts facts;
+    report_facts_read(job, &facts);
+    const struct report_opportunities opportunities = {.job = job, .step = MS(100)};
+    const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    diagnosis_put_sentence(&story, &out);
+    lumos_text_char(&out, '\0');
+    assert_memory_equal(out.bytes, cases[i].text, strlen(cases[i].text));
+    lumos_text_free(&out);
+    report_facts_free(&facts);
+    forget(job, &diagnosis);
+  }
+}
+
 /* Most of the step is outside the recording: that is what there is to say, with the rank that is late beside it, and no
  * gain is predicted although one was simulated. */
 static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **state) {
@@ -1018,6 +1045,7 @@ int main(void) {
       cmocka_unit_test(what_the_profiler_costs_is_not_the_jobs),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),
       cmocka_unit_test(small_overheads_are_no_diagnosis),
+      cmocka_unit_test(a_step_that_mostly_computes_says_so),
       cmocka_unit_test(what_is_not_recorded_comes_first_and_nothing_is_predicted),
       cmocka_unit_test(the_best_gain_is_the_larger_one),
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
