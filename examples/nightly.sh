@@ -24,7 +24,7 @@ set -uo pipefail
 export LC_ALL=C # names and their order do not depend on who calls
 
 usage() {
-  sed -n '2,25s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
 say() { printf 'nightly: %s\n' "$*" >&2; }

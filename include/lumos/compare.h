@@ -104,6 +104,13 @@ struct lumos_compared_rank {
   int64_t kind_change; /* by how much; 0: nothing did */
 };
 
+/* What a job's own report says first, in sentences: LUMOS_NO_STRING where it says nothing, or was not asked. */
+struct lumos_compared_diagnosis {
+  lumos_string_id sentence, remedy;
+  lumos_string_id grade, reason; /* of the confidence */
+  lumos_string_id problem;       /* why there is none: it could not be simulated */
+};
+
 /* What is known of the difference of the steps. */
 enum lumos_compare_outcome {
   LUMOS_COMPARE_UNKNOWN,      /* noise is not known: one step of each */
@@ -128,6 +135,7 @@ struct lumos_comparison {
   struct lumos_compared_parts layers;  /* and other parts of the model, and idle */
   struct lumos_compared_parts ranks;   /* what each does but wait, as its share of a mean over ranks, and waiting */
   struct lumos_compared_rank carrier;
+  struct lumos_compared_diagnosis diagnoses[2];
   struct lumos_compared_rows rows;  /* of kernels and copies: what accounts for most of the difference first */
   struct lumos_compared_rows calls; /* of calls into the runtime by name: the largest change of their number first */
 };
@@ -149,6 +157,9 @@ struct lumos_comparison *lumos_compare(struct lumos_job *a, struct lumos_job *b,
                                        struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_comparison_free(struct lumos_comparison *comparison); /* NULL is allowed */
 
+/* Add the diagnosis of both jobs, which are simulated where they are not yet: O(what simulating them takes). */
+void lumos_comparison_diagnose(struct lumos_comparison *comparison, struct lumos_job *const jobs[2]);
+
 enum lumos_compare_format { LUMOS_COMPARE_TEXT, LUMOS_COMPARE_MARKDOWN, LUMOS_COMPARE_JSON, LUMOS_COMPARE_HTML };
 struct lumos_text;
 /* Write it in any form but LUMOS_COMPARE_HTML: the verdict first. `full`: every row; else the first of each kind. */
@@ -165,7 +176,7 @@ struct lumos_compared {
   struct lumos_job *const *jobs;
   size_t count;
 };
-/* Write them as one page that needs nothing else, with the diagnosis of all jobs and a step of each on one axis of time.
+/* Write them as one page that needs nothing else, with the diagnosis of all jobs that have one, and a step of each on one axis of time.
  * Jobs are simulated where they are not yet. */
 bool lumos_comparison_page(const struct lumos_compared *compared, const struct lumos_compare_page *options,
                            struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;

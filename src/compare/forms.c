@@ -1,5 +1,6 @@
 /* A comparison as text for a terminal and as Markdown: the same sentences and tables. */
 #include "base/utf8.h"
+#include "compare/diagnoses.h"
 #include "compare/json.h"
 #include "compare/sentences.h"
 #include "compare/tables.h"
@@ -43,6 +44,13 @@ static void put_job(const struct form *form, int side) {
   lumos_text_free(&text);
 }
 
+static void put_diagnosis(const struct form *form, int side) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  compare_put_diagnosis(form->comparison, side, &text);
+  put_line(form, &text);
+  lumos_text_free(&text);
+}
+
 /* ---- Tables ---- */
 
 /* Nothing of a table without rows. */
@@ -71,6 +79,11 @@ static void put_readable(const struct form *form) {
   put_job(form, 1);
   put_told(form, compare_put_matched);
   put_told(form, compare_put_noise);
+  for (int side = 0; side < 2; side++) {
+    if (compare_is_diagnosed(form->comparison, side)) {
+      put_diagnosis(form, side);
+    }
+  }
   for (int number = 0; number < COMPARE_TABLES; number++) {
     if (compare_table_says(form->comparison, (enum compare_table_number)number)) {
       put_table(form, (enum compare_table_number)number);

@@ -23,6 +23,24 @@ static void put_number(int64_t value, struct lumos_text *out) {
 
 static const char *truth(bool value) { return value ? "true" : "false"; }
 
+static void put_diagnosis(const struct lumos_comparison *comparison, int side, struct lumos_text *out) {
+  const struct lumos_compared_diagnosis *diagnosis = &comparison->diagnoses[side];
+  lumos_text_put(out, ",\n\"diagnosis\":");
+  if (diagnosis->grade == LUMOS_NO_STRING) {
+    lumos_text_put(out, "null");
+    return;
+  }
+  lumos_text_put(out, "{\"sentence\":");
+  put_string(comparison, diagnosis->sentence, out);
+  lumos_text_put(out, ",\"remedy\":");
+  put_string(comparison, diagnosis->remedy, out);
+  lumos_text_put(out, ",\"confidence\":");
+  put_string(comparison, diagnosis->grade, out);
+  lumos_text_put(out, ",\"reason\":");
+  put_string(comparison, diagnosis->reason, out);
+  lumos_text_char(out, '}');
+}
+
 static void put_job(const struct lumos_comparison *comparison, int side, struct lumos_text *out) {
   const struct lumos_compared_job *job = &comparison->jobs[side];
   lumos_text_format(out, "\"%s\":{\"steps_recorded\":%u,\"steps\":%u,\"ranks\":%" PRId64 ",\"device\":",
@@ -35,7 +53,9 @@ static void put_job(const struct lumos_comparison *comparison, int side, struct 
     lumos_text_format(out, "%s\"%s\":%" PRId64, level == 0 ? "" : ",", lumos_match_name((enum lumos_match)level),
                       job->matched[level]);
   }
-  lumos_text_put(out, "}},\n");
+  lumos_text_char(out, '}');
+  put_diagnosis(comparison, side, out);
+  lumos_text_put(out, "},\n");
 }
 
 static void put_parts(const struct lumos_comparison *comparison, const char *name,

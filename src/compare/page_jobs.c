@@ -4,39 +4,32 @@
 #include "compare/sentences.h"
 #include "report/content/detail.h"
 #include "report/content/gantt.h"
-#include "report/diagnosis/first_screen.h"
-#include "report/diagnosis/reason.h"
-#include "report/diagnosis/remedy.h"
 #include "report/forms/page_parts.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
 /* ---- Diagnoses ---- */
 
+static void set_words(const struct lumos_comparison *comparison, struct report_scope *item, const char *value,
+                      lumos_string_id id) {
+  bool known = id != LUMOS_NO_STRING;
+  report_set(item, value, known ? lumos_string(comparison->strings, id) : "",
+             known ? lumos_string_length(comparison->strings, id) : 0);
+}
+
 static void fill_job(const struct compare_page *page, size_t number, struct report_scope *item) {
-  const struct lumos_job *job = page->jobs[number];
+  const struct lumos_comparison *comparison = compare_page_comparison(page, number);
+  const struct lumos_compared_diagnosis *diagnosis = &comparison->diagnoses[compare_page_side(number)];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_facts facts;
-  struct report_opportunities opportunities;
-  struct lumos_diagnosis diagnosis;
-  report_facts_read(job, &facts);
-  report_opportunities_read(&facts, &opportunities);
-  lumos_diagnose(job, &diagnosis);
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
   report_set_text(item, "job", lumos_compared_name(number));
-  compare_put_job(compare_page_comparison(page, number), compare_page_side(number), &text);
+  compare_put_job(comparison, compare_page_side(number), &text);
   report_set_take(item, "subject", &text);
-  diagnosis_put_sentence(&story, &text);
-  report_set_take(item, "sentence", &text);
-  diagnosis_put_remedy(&story, &text);
-  report_section_if(item, "has_remedy", text.length > 0);
-  report_set_take(item, "remedy", &text);
-  report_set_text(item, "grade", lumos_confidence_name(diagnosis.confidence));
-  diagnosis_put_confidence(&story, &text);
-  report_set_take(item, "reason", &text);
-  lumos_diagnosis_free(&diagnosis);
-  report_opportunities_free(&opportunities);
-  report_facts_free(&facts);
+  set_words(comparison, item, "sentence",
+            diagnosis->problem != LUMOS_NO_STRING ? diagnosis->problem : diagnosis->sentence);
+  report_section_if(item, "has_remedy", diagnosis->remedy != LUMOS_NO_STRING);
+  set_words(comparison, item, "remedy", diagnosis->remedy);
+  set_words(comparison, item, "grade", diagnosis->grade);
+  set_words(comparison, item, "reason", diagnosis->reason);
 }
 
 void compare_fill_jobs(const struct compare_page *page, struct report_scope *root) {

@@ -196,7 +196,9 @@ static void put_change(struct lumos_text *out, const struct lumos_comparison *co
     lumos_text_put(out, out->length > 0 ? "; " : "");
     put_other(out, comparison, row);
   }
-  if (row->match != LUMOS_MATCH_NONE && row->count_differs) {
+  enum { NOTABLE = 20 }; /* of as many, one more: what a reader would ask about. Chosen */
+  int64_t a = row->work[0].count, b = row->work[1].count;
+  if (row->match != LUMOS_MATCH_NONE && row->count_differs && llabs(b - a) >= (a > b ? a : b) / NOTABLE) {
     lumos_text_put(out, out->length > 0 ? "; " : "");
     compare_put_count(out, row->work[0].count);
     lumos_text_put(out, " to ");
@@ -503,7 +505,37 @@ static void put_different(struct lumos_text *out, const struct lumos_comparison 
   put_cause(out, comparison, difference);
 }
 
+/* Of calls that both make: the one whose number changed most, where it doubled or halved. NULL: none did. */
+static const struct lumos_compared_row *find_changed_calls(const struct lumos_comparison *comparison) {
+  enum { FEWEST = 10000, TIMES = 2 }; /* thousandths of calls. Chosen: of fewer nobody asks */
+  for (size_t i = 0; i < comparison->calls.count; i++) {
+    const struct lumos_compared_row *row = &comparison->calls.items[i];
+    int64_t a = row->work[0].count, b = row->work[1].count;
+    if (row->count_differs && a > 0 && b > 0 && llabs(b - a) >= FEWEST && (a >= TIMES * b || b >= TIMES * a)) {
+      return row;
+    }
+  }
+  return NULL;
+}
+
+/* " cudaMemcpyAsync goes from 38 to 802 calls a step.", unless the text behind `from` names them. */
+static void put_changed_calls(struct lumos_text *out, const struct lumos_comparison *comparison, size_t from) {
+  const struct lumos_compared_row *row = find_changed_calls(comparison);
+  lumos_string_id name = row == NULL ? LUMOS_NO_STRING : longer_work(row)->name;
+  if (row != NULL && memmem(out->bytes + from, out->length - from, lumos_string(comparison->strings, name),
+                            lumos_string_length(comparison->strings, name)) == NULL) {
+    lumos_text_char(out, ' ');
+    compare_put_name(out, comparison, name, NAME_BYTES);
+    lumos_text_put(out, " goes from ");
+    compare_put_count(out, row->work[0].count);
+    lumos_text_put(out, " to ");
+    compare_put_count(out, row->work[1].count);
+    lumos_text_put(out, " calls a step.");
+  }
+}
+
 void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out) {
+  size_t from = out->length;
   if (comparison->outcome == LUMOS_COMPARE_ALIKE || comparison->jobs[0].step == comparison->jobs[1].step) {
     put_alike(out, comparison);
   } else if (comparison->outcome == LUMOS_COMPARE_INCONCLUSIVE) {
@@ -512,4 +544,5 @@ void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct 
     put_different(out, comparison);
   }
   lumos_text_char(out, '.');
+  put_changed_calls(out, comparison, from);
 }

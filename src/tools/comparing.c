@@ -75,7 +75,8 @@ struct comparisons {
   struct lumos_compare_options options;
   enum lumos_compare_format format;
   struct lumos_job *jobs[LUMOS_COMPARE_JOBS];
-  struct lumos_comparison *of[LUMOS_COMPARE_JOBS]; /* of the others, one less */
+  struct lumos_progress progress[LUMOS_COMPARE_JOBS]; /* of reading and simulating each */
+  struct lumos_comparison *of[LUMOS_COMPARE_JOBS];    /* of the others, one less */
   struct lumos_text lines, whole; /* a line for each comparison, then all of them; of two jobs the comparison alone */
 };
 
@@ -122,8 +123,7 @@ static bool write_all(struct comparisons *all, struct lumos_error *error) {
 }
 
 static bool read_operand(struct comparisons *all, size_t job, struct lumos_error *error) {
-  struct lumos_progress progress;
-  all->jobs[job] = read_job(all->name, all->operands->items[job], &all->comparing->input, &progress, error);
+  all->jobs[job] = read_job(all->name, all->operands->items[job], &all->comparing->input, &all->progress[job], error);
   return all->jobs[job] != NULL;
 }
 
@@ -141,12 +141,20 @@ static bool compare_with_first(struct comparisons *all, size_t job, struct lumos
   return all->of[job - 1] != NULL;
 }
 
+static void diagnose(struct comparisons *all, size_t job) {
+  struct lumos_job *const jobs[2] = {all->jobs[0], all->jobs[job]};
+  lumos_comparison_diagnose(all->of[job - 1], jobs);
+  tool_wipe(jobs[0]);
+  tool_wipe(jobs[1]);
+}
+
 /* One after the other, so that two jobs are in memory at a time. */
 static bool compare_one_by_one(struct comparisons *all, struct lumos_error *error) {
   bool good = read_operand(all, 0, error);
   for (size_t job = 1; good && job < all->operands->count; job++) {
     good = read_operand(all, job, error) && compare_with_first(all, job, error);
     if (good) {
+      diagnose(all, job);
       put_comparison(all, job);
     }
     close_operand(all, job);
@@ -163,6 +171,9 @@ static bool compare_all(struct comparisons *all, struct lumos_error *error) {
   }
   for (size_t job = 1; good && job < all->operands->count; job++) {
     good = compare_with_first(all, job, error);
+  }
+  for (size_t job = 1; good && job < all->operands->count; job++) {
+    diagnose(all, job);
   }
   const struct lumos_compared of = compared(all);
   if (good && all->comparing->trace != NULL) {

@@ -11,6 +11,8 @@ expect 0 lumos-compare "${example[@]}" -o text
 expect 0 lumos-compare "${example[@]}" -f markdown -o markdown
 expect 0 lumos-compare "${example[@]}" -f json -o json
 expect 0 lumos-compare "${example[@]}" --full -o full
+expect 0 env TERM=xterm lumos-compare "${example[@]}" -o again.html
+! grep -q $'\r' message || fail 'progress is shown where nobody sits'
 clean text
 [ "$(wc -l <full)" -ge "$(wc -l <text)" ] || fail '--full shows less'
 [ "$(head -n 1 text | tr -d '\302\240')" = "$(jq -r .verdict json | tr -d '\302\240')" ] || fail 'the verdict of the text is not that of the JSON document'
@@ -19,6 +21,15 @@ jq -e '[.classes, .kinds, .layers, .ranks] as $lists | .a.step as $a | .b.step a
 jq -e '(.kinds[] | select(.part == "GPU idle")) as $idle |
   ([.rows[].a.step // 0] | add) + $idle.a == .a.step and ([.rows[].b.step // 0] | add) + $idle.b == .b.step' json >/dev/null ||
   fail 'rows and idle time do not add up to the steps'
+# All forms have both diagnoses, which are those of the jobs' own reports.
+for job in a:0 b:1; do
+  lumos-report "${example[${job#*:}]}" -f json 2>message | jq -r .verdict | tr -d '\302\240' >own
+  jq -r ".${job%:*}.diagnosis | .sentence" json | tr -d '\302\240' >sentence
+  [ -s sentence ] && grep -qF "$(<sentence)" own || fail "the diagnosis of ${job%:*} is $(<sentence), and its report says $(<own)"
+  jq -e ".${job%:*}.diagnosis | (.confidence | IN(\"good\", \"fair\", \"poor\")) and (.reason | length > 0)" json >/dev/null || fail "the diagnosis of ${job%:*} has no confidence"
+  name=$(tr ab AB <<<"${job%:*}")
+  for form in text markdown; do tr -d '\302\240\\' <$form | grep -qF "Diagnosis of $name: $(<sentence)" || fail "$form lacks the diagnosis of $name"; done
+done
 jq -e '.a.gpu_time - ([.a.matched[]] | add) >= 0' json >/dev/null || fail 'more is matched than there is'
 
 # The page has the same verdict and numbers, in pictures whose last bar is B's step, and both diagnoses as each job's own report has them.
@@ -246,6 +257,7 @@ if [ -e "$control" ] && [ -e "$test" ]; then
   done
   [ "$(jq -r '.calls[] | select(.a.name == "cudaMemcpyAsync") | "\(.a.count) to \(.b.count) in \(.a.op)"' pair)" = '38 to 802 in aten::copy_' ] ||
     fail 'cudaMemcpyAsync does not go from 38 to 802 calls'
+  [[ $(jq -r .verdict pair) == *' cudaMemcpyAsync goes from 38 to 802 calls a step.' ]] || fail "the verdict does not say that calls changed: $(jq -r .verdict pair)"
   counted="; counts of all $(jq '.calls | length' pair) calls and the GPU time of a real pair are those counted elsewhere"
 else
   printf "SKIPPED in part: the real pair is not here (LUMOS_TRACES='%s')\n" "$traces"

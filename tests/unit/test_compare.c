@@ -225,6 +225,30 @@ static void few_steps_are_inconclusive(void **state) {
   lumos_comparison_free(comparison);
 }
 
+/* 12 kernels a step, each by a call of its own, become 30 of as much time in all: the verdict gives both numbers, and
+ * not where they become 20. */
+static void calls_that_doubled_are_in_the_verdict(void **state) {
+  (void)state;
+  enum { MOST = 30 };
+  static const int counts[2] = {MOST, 20};
+  for (int i = 0; i < 2; i++) {
+    struct kernel few[12], many[MOST];
+    for (int k = 0; k < 12; k++) {
+      few[k] = (struct kernel){1, "s7", "gemm", "forward", 0, "G", "mm", "[[2]]", 100 * k, 100};
+    }
+    for (int k = 0; k < counts[i]; k++) {
+      many[k] = (struct kernel){1, "s7", "gemm", "forward", 0, "G", "mm", "[[2]]", 70 * k, 70};
+    }
+    struct lumos_comparison *comparison = compared(JOB(few), job_of(many, (size_t)counts[i]), &everything);
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    lumos_comparison_verdict(comparison, &text);
+    lumos_text_char(&text, '\0');
+    assert_int_equal(strstr(text.bytes, ". launch goes from 12 to 30 calls a step.") != NULL, i == 0);
+    lumos_text_free(&text);
+    lumos_comparison_free(comparison);
+  }
+}
+
 static void a_job_is_like_itself(void **state) {
   (void)state;
   struct lumos_comparison *comparison = compared(JOB(a_kernels), JOB(a_kernels), &everything);
@@ -480,6 +504,7 @@ int main(void) {
       cmocka_unit_test(parts_add_up_to_the_steps),
       cmocka_unit_test(rows_say_what_changed),
       cmocka_unit_test(few_steps_are_inconclusive),
+      cmocka_unit_test(calls_that_doubled_are_in_the_verdict),
       cmocka_unit_test(a_job_is_like_itself),
       cmocka_unit_test(one_step_has_no_noise),
       cmocka_unit_test(steps_that_are_not_there_are_refused),
