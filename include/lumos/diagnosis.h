@@ -54,7 +54,8 @@ struct lumos_finding {
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
   bool with_waiting; /* of LUMOS_CAUSE_CPU_BOUND: waiting for other ranks, which wait for their CPUs, is in it */
   bool before_op;    /* the time is spent outside of any op, before that one */
-  int64_t op_time;   /* ns of a step spent in op or part (of a late rank: more than on similar ranks); LUMOS_ABSENT */
+  lumos_string_id annotation; /* with before_op: the program's own annotation around most of it; LUMOS_NO_STRING */
+  int64_t op_time; /* ns of a step spent in op or part (of a late rank: more than on similar ranks); LUMOS_ABSENT */
 };
 
 enum lumos_confidence { LUMOS_CONFIDENCE_UNKNOWN, LUMOS_POOR, LUMOS_FAIR, LUMOS_GOOD };

@@ -144,6 +144,30 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
                         "ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
                         "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
                         "it spends 30.0 ms more there than similar ranks in each step.");
+  lumos_diagnosis_free(&diagnosis);
+  /* The op lies in two annotations, and the inner one begins when that time is over. */
+  static const char *const names[] = {"sparse part", "dense part", "aten::zero_"};
+  static const int64_t starts[] = {0, MS(39), MS(40)};
+  for (uint32_t i = 0; i < 3; i++) {
+    struct lumos_span span = lumos_span_empty;
+    span.kind = i < 2 ? LUMOS_SPAN_ANNOTATION : LUMOS_SPAN_OP;
+    span.rank = 1;
+    span.parent = i == 0 ? LUMOS_NONE : i - 1;
+    span.name = lumos_intern_text(job->strings, names[i]);
+    span.start = starts[i];
+    lumos_vector_push(&job->spans, span);
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    if (job->tasks.items[t].lag == MS(32)) {
+      job->tasks.items[t].span = 2;
+    }
+  }
+  diagnosis = diagnose(job);
+  expect_sentences(job,
+                   "The step takes 100 ms: rank 1\xE2\x80\x99s CPU is 36.0 ms late (36.0 %), and the other 2 "
+                   "ranks wait. Look at what rank 1 does in \xE2\x80\x9Csparse part\xE2\x80\x9D before \xE2\x80\x9C"
+                   "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
+                   "it spends 30.0 ms more there than similar ranks in each step.");
   forget(job, &diagnosis);
 }
 

@@ -40,6 +40,7 @@ static const struct lumos_finding empty = {.stage = LUMOS_ABSENT_INT,
                                            .next = LUMOS_ABSENT_INT,
                                            .group = LUMOS_NONE,
                                            .op = LUMOS_NO_STRING,
+                                           .annotation = LUMOS_NO_STRING,
                                            .op_time = LUMOS_ABSENT};
 
 static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
@@ -142,6 +143,7 @@ static void name_op(struct lumos_finding *finding, const struct diagnosis_excess
   if (excess->name != LUMOS_NO_STRING && excess->time > finding->time / MOST_OF) {
     finding->op = excess->name;
     finding->before_op = excess->before;
+    finding->annotation = excess->annotation;
     finding->op_time = excess->time;
   }
 }
@@ -154,6 +156,7 @@ static void explain_by_loader(const struct diagnosis_figures *figures, struct lu
     finding->cause = LUMOS_CAUSE_DATA_LOADER;
     finding->op = own.op;
     finding->before_op = false;
+    finding->annotation = LUMOS_NO_STRING;
     finding->op_time = own.op_time;
   }
 }

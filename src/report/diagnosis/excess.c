@@ -99,7 +99,7 @@ static int64_t more(const struct sums *sums, const struct entry *entry) {
 }
 
 static struct diagnosis_excess excess_of(const struct sums *sums) {
-  struct diagnosis_excess excess = {.name = LUMOS_NO_STRING};
+  struct diagnosis_excess excess = {.name = LUMOS_NO_STRING, .annotation = LUMOS_NO_STRING};
   if (sums->own_steps == 0 || sums->other_steps == 0) {
     return excess;
   }
@@ -114,6 +114,32 @@ static struct diagnosis_excess excess_of(const struct sums *sums) {
     }
   }
   return excess;
+}
+
+/* The innermost annotation around the longest time before an op of this name. */
+static lumos_string_id annotation_before(const struct diagnosis_figures *figures, uint32_t rank, lumos_string_id name) {
+  const struct lumos_job *job = figures->job;
+  const struct lumos_rank *of = &job->ranks.items[rank];
+  lumos_string_id found = LUMOS_NO_STRING;
+  int64_t longest = 0;
+  for (uint32_t l = of->lane_first; l < of->lane_first + of->lane_count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      uint32_t span = lane->kind == LUMOS_THREAD ? task->span : LUMOS_NONE;
+      if (span == LUMOS_NONE || job->spans.items[span].name != name || lumos_own_times(job, t).lag <= longest) {
+        continue;
+      }
+      longest = lumos_own_times(job, t).lag;
+      found = LUMOS_NO_STRING;
+      for (; span != LUMOS_NONE && found == LUMOS_NO_STRING; span = job->spans.items[span].parent) {
+        const struct lumos_span *around = &job->spans.items[span];
+        bool open = around->kind == LUMOS_SPAN_ANNOTATION && around->start <= task->start - longest;
+        found = open ? around->name : LUMOS_NO_STRING;
+      }
+    }
+  }
+  return found;
 }
 
 static struct diagnosis_excess find_excess(const struct diagnosis_figures *figures, uint32_t rank, uint8_t lanes,
@@ -134,7 +160,11 @@ static struct diagnosis_excess find_excess(const struct diagnosis_figures *figur
 }
 
 struct diagnosis_excess diagnosis_thread_excess(const struct diagnosis_figures *figures, uint32_t rank) {
-  return find_excess(figures, rank, LUMOS_THREAD, add_thread);
+  struct diagnosis_excess excess = find_excess(figures, rank, LUMOS_THREAD, add_thread);
+  if (excess.before) {
+    excess.annotation = annotation_before(figures, rank, excess.name);
+  }
+  return excess;
 }
 
 struct diagnosis_excess diagnosis_kernel_excess(const struct diagnosis_figures *figures, uint32_t rank) {

@@ -7,10 +7,11 @@
 #include "report/diagnosis/figures.h"
 
 struct diagnosis_excess {
-  lumos_string_id name; /* the op or kernel; LUMOS_NO_STRING: there is none, or no like rank */
-  bool before;          /* the time is spent outside of any op, before that one */
-  int64_t time;         /* ns of a step more than the mean of like ranks, in `name` */
-  int64_t own, others;  /* what all of it takes in a step, here and on the mean of like ranks */
+  lumos_string_id name;       /* the op or kernel; LUMOS_NO_STRING: there is none, or no like rank */
+  bool before;                /* the time is spent outside of any op, before that one */
+  lumos_string_id annotation; /* the program's own, in which the most of it at once is spent then; LUMOS_NO_STRING */
+  int64_t time;               /* ns of a step more than the mean of like ranks, in `name` */
+  int64_t own, others;        /* what all of it takes in a step, here and on the mean of like ranks */
 };
 
 /* Threads that launch kernels: what their tasks take and the time between them, as far as nothing in the graph explains it and they do not

@@ -82,6 +82,7 @@ static void put_finding(const struct diagnosis_story *story, const struct lumos_
              finding->group != LUMOS_NONE ? story->job->groups.items[finding->group].id : LUMOS_NO_STRING, out);
   put_string(story, "op", finding->op, out);
   lumos_text_put(out, finding->before_op ? ",\"before_op\":true" : "");
+  put_string(story, "annotation", finding->annotation, out);
   if (finding->op_time != LUMOS_ABSENT) {
     lumos_text_put(out, ",\"op_time\":");
     lumos_text_integer(out, finding->op_time);

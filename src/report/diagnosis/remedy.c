@@ -44,7 +44,13 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
                       struct lumos_text *out) {
   int32_t rank = story->job->ranks.items[finding->ranks[0]].rank;
   if (finding->before_op) {
-    lumos_text_format(out, "Look at what rank %d does before ", rank);
+    lumos_text_format(out, "Look at what rank %d does ", rank);
+    if (finding->annotation != LUMOS_NO_STRING) {
+      lumos_text_put(out, "in ");
+      put_name(story, finding->annotation, out);
+      lumos_text_char(out, ' ');
+    }
+    lumos_text_put(out, "before ");
     put_name(story, finding->op, out);
     lumos_text_put(out, ", where no op was recorded (with_stack=True would show more): ");
   } else {
