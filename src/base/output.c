@@ -1,5 +1,6 @@
-/* Bytes out. A regular file is written under a temporary name beside its place and renamed, so a reader sees the old
- * file or the new one and never a half; devices, pipes and standard output are written as they are.
+/* Bytes out. A regular file is written beside its place without a name, which it gets when it is whole, so that a reader sees the old
+ * file or the new one and never a half, and nothing is left of a tool that is killed. File systems that know no files without a name,
+ * such as NFS, give it a temporary one. Devices, pipes and standard output are written as they are.
  */
 #include "base/output.h"
 
@@ -66,18 +67,42 @@ static bool fail_in_folder(const char *path, size_t folder, int reason, struct l
   return lumos_fail(error, "%s: cannot write to its folder: %s; name another with -o", path, strerror(reason));
 }
 
-static bool open_beside(struct lumos_output *output, const char *path, struct lumos_error *error) {
-  static const char suffix[] = ".XXXXXX";
+/* "out/a.html" gives "out/.a.html" and what is behind it. */
+static char *hidden_name(const char *path, const char *suffix) {
+  size_t folder = folder_length(path), length = strlen(path), more = strlen(suffix) + 1;
+  char *name = lumos_allocate(length + 1 + more);
+  memcpy(name, path, folder);
+  name[folder] = '.';
+  memcpy(name + folder + 1, path + folder, length - folder);
+  memcpy(name + length + 1, suffix, more);
+  return name;
+}
+
+static const char descriptors[] = "/proc/self/fd"; /* by which a file without a name is named */
+
+/* A file without a name in the folder of `path`; -1: that cannot be had. */
+static int open_unnamed(const char *path) {
   size_t folder = folder_length(path);
-  size_t length = strlen(path);
-  if (folder == length) {
+  char *name = lumos_allocate(folder + 2);
+  memcpy(name, path, folder);
+  memcpy(name + folder, ".", 2);
+  int descriptor = access(descriptors, X_OK) == 0 ? open(name, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+  free(name);
+  return descriptor;
+}
+
+static bool open_beside(struct lumos_output *output, const char *path, struct lumos_error *error) {
+  size_t folder = folder_length(path);
+  if (path[folder] == '\0') {
     return lumos_fail(error, "%s: cannot write: it names a folder; add a file name", path);
   }
-  char *temporary = lumos_allocate(length + 1 + sizeof suffix);
-  memcpy(temporary, path, folder);
-  temporary[folder] = '.';
-  memcpy(temporary + folder + 1, path + folder, length - folder);
-  memcpy(temporary + length + 1, suffix, sizeof suffix);
+  output->text.descriptor = open_unnamed(path);
+  if (output->text.descriptor >= 0) {
+    output->unnamed = true;
+    output->path = copy_of(path);
+    return true;
+  }
+  char *temporary = hidden_name(path, ".XXXXXX");
   int descriptor = mkostemp(temporary, O_CLOEXEC);
   if (descriptor < 0) {
     int reason = errno;
@@ -145,13 +170,38 @@ static int close_descriptor(struct lumos_output *output) {
   return close(descriptor) == 0 ? 0 : errno;
 }
 
+/* Its own name where there is no such file, else a hidden one, under which it replaces that. Returns errno or 0. */
+static int give_name(struct lumos_output *output) {
+  char from[sizeof descriptors + 12], suffix[32];
+  (void)snprintf(from, sizeof from, "%s/%d", descriptors, output->text.descriptor);
+  if (linkat(AT_FDCWD, from, AT_FDCWD, output->path, AT_SYMLINK_FOLLOW) == 0) {
+    return 0;
+  }
+  for (unsigned turn = 0; errno == EEXIST && turn < UINT16_MAX; turn++) {
+    (void)snprintf(suffix, sizeof suffix, ".%ld-%u", (long)getpid(), turn);
+    output->temporary = hidden_name(output->path, suffix);
+    if (linkat(AT_FDCWD, from, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0) {
+      return 0;
+    }
+    free(output->temporary);
+    output->temporary = NULL;
+  }
+  return errno;
+}
+
 /* Flush, close and rename; returns errno of what failed first, or 0. */
 static int finish_file(struct lumos_output *output) {
   int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
-  if (reason == 0 && output->temporary != NULL && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
+  bool beside = output->unnamed || output->temporary != NULL;
+  if (reason == 0 && beside && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
     reason = errno;
   }
+  reason = reason == 0 && output->unnamed ? give_name(output) : reason;
+  bool named = reason == 0 && output->unnamed && output->temporary == NULL;
   int late = close_descriptor(output);
+  if (named && late != 0) {
+    (void)unlink(output->path);
+  }
   reason = reason != 0 ? reason : late;
   if (reason == 0 && output->temporary != NULL) {
     if (rename(output->temporary, output->path) != 0) {
@@ -165,7 +215,7 @@ static int finish_file(struct lumos_output *output) {
 
 bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error) {
   int reason = finish_file(output);
-  bool good = reason == 0 || (reason == EPIPE && output->temporary == NULL);
+  bool good = reason == 0 || (reason == EPIPE && output->temporary == NULL && !output->unnamed);
   if (!good) {
     const char *name = output->path == NULL ? "standard output" : output->path;
     (void)lumos_fail(error, "%s: cannot write: %s%s", name, strerror(reason),
