@@ -155,9 +155,16 @@ references() {
   earlier "$1" | while IFS= read -r name; do [[ $name < $from ]] || printf '%s\n' "$name"; done | head -n "$most"
 }
 
-# gate FOLDER: of $made, where there are enough nights.
+# gate FOLDER: of $made, where there are enough nights. 2 with a message: it says nothing.
 gate() {
   local name status options=()
+  if [ -e "$1/accepted" ]; then
+    read -r name <"$1/accepted"
+    [ "$name" = "$night" ] || [ -e "$1/$name.json" ] || {
+      echo "$1/accepted names '$name', and there is no report of such a night; write the name of one into it" >"$made/message"
+      return 2
+    }
+  fi
   while IFS= read -r name; do
     # A summary that was cut, on a disk that was full, is no baseline; those that are left are.
     [ "$(tail -c 2 "$1/$name.json")" != '}' ] || options+=(--baseline "$1/$name.json")

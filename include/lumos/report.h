@@ -80,6 +80,8 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
 
 /* The JSON schema (draft 2020-12) of LUMOS_REPORT_JSON. */
 bool lumos_report_schema(struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* That of the thresholds that lumos_gate_open reads. */
+bool lumos_thresholds_schema(struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The page's first sentence as plain text, without a line end: what quickstart prints. */
 bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out,

@@ -126,6 +126,23 @@ static struct lumos_compared_work work_of(const struct compare_side *side, const
   return work;
 }
 
+/* What each row accounts for, rounded kind by kind, idle time last, as waterfall.c rounds kinds: so the rows of a kind add
+ * up to it. For the caller to free. */
+static int64_t *round_by_kind(const struct compare_side *side, const struct compare_items *items,
+                              const struct sums *sums, size_t rows) {
+  struct compare_rounding rounding = {0};
+  int64_t *owned = lumos_allocate_zeroed(rows + 1, sizeof *owned);
+  for (uint32_t kind = 1; kind <= LUMOS_TASK_KINDS; kind++) {
+    for (size_t row = 0; row < rows; row++) {
+      if (sums[row].item != LUMOS_NONE &&
+          items->items.items[sums[row].item].parts[COMPARE_KIND] == kind % LUMOS_TASK_KINDS) {
+        owned[row] = compare_rounded(&rounding, side, sums[row].owned);
+      }
+    }
+  }
+  return owned;
+}
+
 void compare_rows_fill(struct compare_table *table, struct lumos_compared_rows *rows,
                        const struct compare_matching *matching, const struct compare_side sides[2],
                        const struct compare_items items[2]) {
@@ -135,11 +152,10 @@ void compare_rows_fill(struct compare_table *table, struct lumos_compared_rows *
   }
   for (int side = 0; side < 2; side++) {
     struct sums *sums = sum_rows(matching, &items[side], side);
-    struct compare_rounding rounding = {0};
+    int64_t *owned = round_by_kind(&sides[side], &items[side], sums, matching->rows);
     for (size_t row = 0; row < matching->rows; row++) {
       struct lumos_compared_row *to = &rows->items[row];
-      to->work[side] =
-          work_of(&sides[side], &items[side], &sums[row], compare_rounded(&rounding, &sides[side], sums[row].owned));
+      to->work[side] = work_of(&sides[side], &items[side], &sums[row], owned[row]);
       if (sums[row].item != LUMOS_NONE) {
         const uint32_t *parts = items[side].items.items[sums[row].item].parts;
         to->match = (enum lumos_match)matching->match[side][sums[row].item];
@@ -149,6 +165,7 @@ void compare_rows_fill(struct compare_table *table, struct lumos_compared_rows *
       }
     }
     table->spreads[side] = find_spreads(matching, &sides[side], &items[side], side, sums);
+    free(owned);
     free(sums);
   }
 }

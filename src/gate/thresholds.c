@@ -131,6 +131,11 @@ static bool knows_members(const cJSON *object, const char *const *names, size_t 
     if (!known) {
       return lumos_fail(error, "there is no member \"%.40s\" here", member->string);
     }
+    for (const cJSON *other = object->child; other != member; other = other->next) {
+      if (strcmp(other->string, member->string) == 0) {
+        return lumos_fail(error, "the member \"%.40s\" stands here twice; leave one out", member->string);
+      }
+    }
   }
   return true;
 }
@@ -150,6 +155,37 @@ static bool read_metric(const cJSON *item, struct gate_metric *metric, struct lu
   return good && read_scope(cJSON_GetObjectItemCaseSensitive(item, "scope"), metric, error);
 }
 
+static bool same_member(const struct gate_member *one, const struct gate_member *other) {
+  return strcmp(one->name, other->name) == 0 && (one->text == NULL) == (other->text == NULL) &&
+         (one->text == NULL ? one->number == other->number : strcmp(one->text, other->text) == 0);
+}
+
+/* Of one value of a report: whatever the order of their scopes. */
+static bool same_value(const struct gate_metric *one, const struct gate_metric *other) {
+  bool same = one->definition == other->definition && one->scope_count == other->scope_count &&
+              one->has_source == other->has_source && (!one->has_source || one->source == other->source);
+  for (size_t i = 0; same && i < one->scope_count; i++) {
+    size_t k = 0;
+    while (k < other->scope_count && !same_member(&one->scope[i], &other->scope[k])) {
+      k++;
+    }
+    same = k < other->scope_count;
+  }
+  return same;
+}
+
+/* Two thresholds of one value would contradict each other, or hide a slip of the pen. */
+static bool is_new(const struct lumos_gate *gate, struct lumos_error *error) {
+  const struct gate_metric *last = &gate->metrics.items[gate->metrics.count - 1];
+  for (size_t i = 0; i + 1 < gate->metrics.count; i++) {
+    if (same_value(last, &gate->metrics.items[i])) {
+      return lumos_fail(error, "threshold %zu is of the same metric, %s, with the same scope; leave one out", i + 1,
+                        last->definition->name);
+    }
+  }
+  return true;
+}
+
 static bool read_document(const cJSON *document, struct lumos_gate *gate, struct lumos_error *error) {
   static const char *const names[] = {"format", "metrics"};
   const cJSON *format = cJSON_GetObjectItemCaseSensitive(document, "format");
@@ -167,7 +203,7 @@ static bool read_document(const cJSON *document, struct lumos_gate *gate, struct
   const cJSON *item = NULL;
   cJSON_ArrayForEach(item, metrics) {
     lumos_vector_push(&gate->metrics, ((struct gate_metric){.limit = 0}));
-    if (!read_metric(item, &gate->metrics.items[gate->metrics.count - 1], error)) {
+    if (!read_metric(item, &gate->metrics.items[gate->metrics.count - 1], error) || !is_new(gate, error)) {
       char place[40];
       (void)snprintf(place, sizeof place, "threshold %zu", gate->metrics.count);
       return lumos_fail_prefix(error, place);

@@ -37,9 +37,10 @@ static void find_date(int64_t days, int64_t *year, int64_t *month, int64_t *day)
 }
 
 int64_t history_day_of(const char *text) {
+  enum { LAST_YEAR = 2199 }; /* chosen: what is later is no date of a night, and would have all others missing */
   int64_t year = 0, month = 0, day = 0, again[3];
   if (!read_digits(text, 4, &year) || text[4] != '-' || !read_digits(text + 5, 2, &month) || text[7] != '-' ||
-      !read_digits(text + 8, 2, &day) || year < 1970 || month < 1 || month > 12) {
+      !read_digits(text + 8, 2, &day) || year < 1970 || year > LAST_YEAR || month < 1 || month > 12) {
     return LUMOS_ABSENT;
   }
   int64_t days = days_until(year, month, day);

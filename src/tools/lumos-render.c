@@ -9,7 +9,7 @@ struct options {
   struct tool_gating gating;
   struct tool_input input;
   const char *index; /* a folder; NULL: none is asked for */
-  bool schema;
+  bool schema, thresholds_schema;
 };
 
 static bool write_schema(const struct options *options, struct lumos_error *error) {
@@ -17,7 +17,7 @@ static bool write_schema(const struct options *options, struct lumos_error *erro
   if (!lumos_output_open(&output, options->rendering.output, error)) {
     return false;
   }
-  if (!lumos_report_schema(&output.text, error)) {
+  if (!(options->schema ? lumos_report_schema : lumos_thresholds_schema)(&output.text, error)) {
     lumos_output_discard(&output);
     return false;
   }
@@ -88,8 +88,10 @@ static bool compare(const struct lumos_operands *operands, const struct options 
 
 static bool render(const struct lumos_operands *operands, void *options, struct lumos_error *error) {
   struct options *given = options;
-  if (given->schema) {
-    return operands->count == 0 ? write_schema(given, error) : lumos_fail(error, "--schema takes no stream");
+  if (given->schema || given->thresholds_schema) {
+    return operands->count == 0
+               ? write_schema(given, error)
+               : lumos_fail(error, "--%s takes no stream", given->schema ? "schema" : "thresholds-schema");
   }
   if (given->index != NULL) {
     return write_index(operands, given, error);
@@ -129,6 +131,8 @@ int main(int argc, char **argv) {
       TOOL_GROUP("Schema"),
       TOOL_FLAG_ROW("schema", &options.schema,
                     "Print the JSON schema of reports in JSON (-o report.json), and do nothing else."),
+      TOOL_FLAG_ROW("thresholds-schema", &options.thresholds_schema,
+                    "Print the JSON schema of thresholds (--gate), and do nothing else."),
       TOOL_LAST_OPTION,
   };
   static const char gate_example[] = "echo '{\"format\":1,\"metrics\":[{\"metric\":\"idle\",\"relative\":0.1}]}' >t; "

@@ -409,6 +409,24 @@ static lumos_string_id intern(struct trace_reader *reader, const struct lumos_sl
                                      : lumos_intern(reader->trace->strings, text->bytes, text->length);
 }
 
+/* Of an exporter that laid its lists out on several lines: as Kineto writes them, "[[2, 3]]". */
+static lumos_string_id intern_shapes(struct trace_reader *reader, const struct lumos_slice *text) {
+  if (text->bytes == NULL || memchr(text->bytes, '\n', text->length) == NULL) {
+    return intern(reader, text);
+  }
+  struct lumos_text compact = LUMOS_TEXT_BUFFER;
+  for (size_t i = 0; i < text->length; i++) {
+    if (text->bytes[i] > ' ') {
+      lumos_text_char(&compact, text->bytes[i]);
+      lumos_text_put(&compact, text->bytes[i] == ',' ? " " : "");
+    }
+  }
+  const struct lumos_slice slice = {compact.bytes, compact.length, text->escaped, text->wide};
+  lumos_string_id id = intern(reader, &slice);
+  lumos_text_free(&compact);
+  return id;
+}
+
 static uint32_t thread_lane(struct trace_reader *reader, const struct lumos_slice *process,
                             const struct lumos_slice *thread) {
   if (reader->place != NULL) {
@@ -580,7 +598,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
   row->forward_thread = op ? thread_number(values->forward_thread) : 0;
   row->other = other;
   row->unfinished = class == TRACE_STEP && lumos_json_is(&values->finished, "false");
-  row->shapes = op ? intern(reader, &values->shapes) : LUMOS_NO_STRING;
+  row->shapes = op ? intern_shapes(reader, &values->shapes) : LUMOS_NO_STRING;
   row->dtypes = op ? intern(reader, &values->dtypes) : LUMOS_NO_STRING;
   row->comm = op ? keep_comm(reader, values) : LUMOS_NONE;
   row->name = intern(reader, &fields->name);

@@ -30,6 +30,10 @@ for job in a:0 b:1; do
   name=$(tr ab AB <<<"${job%:*}")
   for form in text markdown; do tr -d '\302\240\\' <$form | grep -qF "Diagnosis of $name: $(<sentence)" || fail "$form lacks the diagnosis of $name"; done
 done
+# Rows of a kind add up to it, to the nanosecond; of jobs of several steps, for rounding is what could break it.
+jq -e 'def of($job): [.rows | group_by(.kind)[] | map(.[$job].step // 0) | add | select(. != 0)] | sort;
+  def kinds($job): [.kinds[] | select(.part != "GPU idle") | .[$job] | select(. != 0)] | sort;
+  of("a") == kinds("a") and of("b") == kinds("b")' json >/dev/null || fail 'rows of a kind do not add up to it'
 jq -e '.a.gpu_time - ([.a.matched[]] | add) >= 0' json >/dev/null || fail 'more is matched than there is'
 
 # The page has the same verdict and numbers, in pictures whose last bar is B's step, and both diagnoses as each job's own report has them.

@@ -146,6 +146,11 @@ refused 'is not a list of thresholds' '{"format": 1,'
 refused '"format" is not 1' '{"format": 2, "metrics": []}'
 refused '"metrics" is not a list' '{"format": 1, "metrics": []}'
 refused 'no member "limits"' '{"format": 1, "metrics": [{"metric": "idle", "relative": 1}], "limits": 1}'
+refused 'threshold 2: threshold 1 is of the same metric, idle' '{"format": 1, "metrics": [{"metric": "idle", "relative": 1}, {"metric": "idle", "absolute": 1}]}'
+refused 'threshold 2: threshold 1 is of the same metric, kind_time' '{"format": 1, "metrics": [{"metric": "kind_time", "relative": 1, "scope": {"kind": "gemm", "layer": 1}}, {"metric": "kind_time", "relative": 2, "scope": {"layer": 1, "kind": "gemm"}}]}'
+refused 'the member "relative" stands here twice' '{"format": 1, "metrics": [{"metric": "idle", "relative": 1, "relative": 2}]}'
+printf '{"format": 1, "metrics": [{"metric": "kind_time", "relative": 1, "scope": {"kind": "gemm"}}, {"metric": "kind_time", "relative": 1, "scope": {"kind": "norm"}}]}' >limits
+expect 0 lumos-render --gate limits --baseline kinds.json worse_kinds.json # of other scopes
 refused "threshold 2: there is no metric 'step_tim'; was 'step_time' meant?" '{"format": 1, "metrics": [{"metric": "idle", "relative": 1}, {"metric": "step_tim", "relative": 1}]}'
 for threshold in '{"metric": "idle"}' '{"metric": "idle", "relative": 1, "absolute": 1}' '{"metric": "idle", "relative": -1}' '{"metric": "idle", "relative": 1e999}' \
   '{"metric": "idle", "relative": "1ms"}' '{"metric": "mfu", "absolute": "1ms"}' '{"metric": "idle", "absolute": "-1ms"}' '{"metric": "idle", "relative": 1, "noise": "x"}' \
@@ -153,6 +158,21 @@ for threshold in '{"metric": "idle"}' '{"metric": "idle", "relative": 1, "absolu
   '{"metric": "idle", "relative": 1, "scope": {"step": 1}}' '{"metric": "idle", "relative": 1, "scope": {"kind": "\u0007"}}' '{"metric": "idle", "relative": 1, "wrose": "lower"}' '7' '{"metric": 7}'; do
   refused 'threshold 1: ' "{\"format\": 1, \"metrics\": [$threshold]}"
 done
+# The schema of thresholds holds of what is read, and of nothing that is refused for its form.
+expect 0 lumos-render --thresholds-schema -o schema.json
+jq -e '."$id" == "urn:lumos:thresholds:1" and (.properties.metrics.items.properties.metric.enum | index("step_time") and index("mfu"))' schema.json >/dev/null || fail 'the schema of thresholds does not name its version and metrics'
+keep_to_schema() {
+  python3 -c 'import jsonschema' 2>/dev/null || return 0
+  python3 -c 'import json
+from jsonschema import Draft202012Validator
+valid = Draft202012Validator(json.load(open("schema.json"))).is_valid
+of = lambda **members: {"format": 1, "metrics": [{"metric": "step_time", **members}]}
+good = [of(relative=0.02), of(absolute="1.5ms"), of(absolute=1000, noise=5, worse="lower", source="measured", scope={"kind": "gemm", "layer": 1})]
+bad = [{"format": 2, **of(relative=1)} | {"format": 2}, {"format": 1, "metrics": []}, of(), of(relative=1, absolute=1), of(relative=-1), of(relative=1, wrose="lower"),
+  of(relative=1, worse="up"), of(relative=1, scope={"step": 1}), of(relative=1, scope="kind"), of(relative=1) | {"limits": 1}, of(relative=1, metric="step_tim")]
+assert all(map(valid, good)) and not any(map(valid, bad))' || fail 'the schema of thresholds holds of something else'
+}
+rarely keep_to_schema
 printf '{"format": 1, "metrics": [%s]}' "$two" >limits
 expect 2 lumos-render --gate limits worse.json
 says --baseline

@@ -83,6 +83,13 @@ index nights
   fail "broken nights are told as $(jq -c '[.tables.nights1.rows[] | .[8]]' rows)"
 says_page '<h1>a &quot;b&quot;'
 
+# What is no date of a night leaves no other job missing.
+rm -rf nights
+for day in 1 2 3; do night nights/a/2026-07-0$day.json 1000000 && night nights/b/2026-07-0$day.json 1000000; done
+night nights/b/9999-12-31.json 1000000 '.recorded = null'
+index nights
+! grep -q 'nights\? missing' page.html || fail 'a night of the year 9999 makes others missing'
+
 # A job that stopped is missing.
 rm -rf nights
 for day in 01 02 03 04 05 06 07; do night nights/on/2026-07-$day.json 1000000; done

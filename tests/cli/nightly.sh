@@ -157,6 +157,10 @@ gone gpt/2026-07-11.failed
 # Old nights go, but for those that the gate refers to; from an accepted one on it refers to no older ones.
 rm -rf traces/gpt
 emulate traces/gpt --seed 3 --slow-host 0=1.3
+echo 2026-07-70 >nights/gpt/accepted
+night 2 2026-07-12
+grep -q "^nightly: gpt: no gate: nights/gpt/accepted names '2026-07-70', and there is no report of such a night" said || fail "a slip in accepted is told as $(cat said)"
+there gpt/2026-07-12.html
 echo 2026-07-07 >nights/gpt/accepted
 night 0 2026-07-12 --keep 2
 there gpt/2026-07-{07,08,12}.json gpt/2026-07-10.failed gpt/accepted

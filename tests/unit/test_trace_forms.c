@@ -372,7 +372,7 @@ static void old_spellings_are_read(void **state) {
       "{\"schemaVersion\":1,\"computeProperties\":[{\"id\":0,\"name\":\"Tesla V100\",\"totalGlobalMem\":34084028416,"
       "\"multiProcessorCount\":80}],\"traceEvents\":["
       ROW("Operator", "ProfilerStep#3", "9", "\"9\"", 100, 30, "\"Device\":9,\"External id\":1") ","
-      ROW("Operator", "aten::copy_", "9", "\"9\"", 101, 20, "\"Input dims\":[[2, 3]],\"External id\":2") ","
+      ROW("Operator", "aten::copy_", "9", "\"9\"", 101, 20, "\"Input dims\":[\n [\n  2,\n  3\n ]\n],\"External id\":2") ","
       ROW("Runtime", "cudaMemcpyAsync", "9", "\"9\"", 103, 4, "\"cbid\":41,\"correlation\":5,\"external id\":2") ","
       ROW("Runtime", "cudaMemsetAsync", "9", "\"9\"", 108, 4, "\"cbid\":51,\"correlation\":6") ","
       ROW("Runtime", "cudaLaunchKernel", "9", "\"9\"", 113, 4, "\"cbid\":211,\"correlation\":7") ","

@@ -158,10 +158,10 @@ static void put_names(struct lumos_text *out, const struct lumos_metric_definiti
 }
 
 /* The names of metrics are those of the catalogue, so that the two cannot differ. */
-bool lumos_report_schema(struct lumos_text *out, struct lumos_error *error) {
+static bool put_schema(const char *name, bool hta, struct lumos_text *out, struct lumos_error *error) {
   static const char mark[] = "\"{{metric_names}}\"";
   struct report_source source;
-  if (!report_template_load(NULL, "report.schema.json", &source, error)) {
+  if (!report_template_load(NULL, name, &source, error)) {
     return false;
   }
   const char *at = strstr(source.bytes, mark); /* a NUL follows what is compiled in */
@@ -172,9 +172,17 @@ bool lumos_report_schema(struct lumos_text *out, struct lumos_error *error) {
   if (at != NULL) {
     put_names(out, definitions, count, "");
     definitions = lumos_hta_definitions(&count);
-    put_names(out, definitions, count, ", ");
+    put_names(out, definitions, hta ? count : 0, ", ");
     lumos_text_add(out, at + strlen(mark), source.length - before - strlen(mark));
   }
   report_template_release(&source);
   return true;
+}
+
+bool lumos_report_schema(struct lumos_text *out, struct lumos_error *error) {
+  return put_schema("report.schema.json", true, out, error);
+}
+
+bool lumos_thresholds_schema(struct lumos_text *out, struct lumos_error *error) {
+  return put_schema("thresholds.schema.json", false, out, error);
 }
