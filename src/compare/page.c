@@ -1,5 +1,4 @@
-/* A comparison as a page: parts are written into the model, and templates/compare.html, of several comparisons
- * templates/compare-several.html, puts them in their places. */
+/* A comparison as a page: parts are written into the model, and templates/compare.html puts them in their places. */
 #include "compare/page.h"
 #include "compare/json.h"
 #include "compare/sentences.h"
@@ -86,18 +85,21 @@ static void fill_tiles(const struct lumos_comparison *comparison, struct report_
 
 static void fill_two(const struct compare_page *page, struct report_scope *root) {
   const struct lumos_comparison *comparison = page->compared->comparisons[0];
+  struct report_scope *two = report_section_item(root, "two");
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_comparison_verdict(comparison, &text);
   compare_set_verdict(page, root, &text);
+  report_set_text(root, "subject", "Comparison of two jobs, A and B");
+  report_set_text(root, "all_jobs", "Both jobs");
   compare_put_noise(comparison, &text);
-  report_set_take(root, "noise", &text);
+  report_set_take(two, "noise", &text);
   report_section(root, "tiles");
   fill_tiles(comparison, root);
   compare_add_contents(page, "splits", "Difference");
-  compare_fill_splits(page, 0, root);
+  compare_fill_splits(page, 0, two);
   compare_fill_timelines(page, root);
   compare_add_contents(page, "changes", "What changed");
-  compare_fill_changes(page, 0, root);
+  compare_fill_changes(page, 0, two);
   compare_fill_jobs(page, root);
 }
 
@@ -154,6 +156,9 @@ static void fill_model(const struct compare_page *page, const struct report_page
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_page_files_fill(files, root);
   report_section(root, "contents");
+  report_section(root, "two");
+  report_section(root, "several");
+  report_section(root, "others");
   if (compare_page_of_several(page)) {
     compare_fill_several(page, root);
   } else {
@@ -181,9 +186,8 @@ static void make_table(const struct compare_page *page, size_t comparison, enum 
 
 static bool write_page(struct compare_page *page, struct lumos_text *out, struct lumos_error *error) {
   struct report_page_files files;
-  const char *name = compare_page_of_several(page) ? "compare-several.html" : "compare.html";
   struct lumos_text tables = LUMOS_TEXT_BUFFER;
-  bool done = report_page_files_load(page->options->template_folder, name, &files, error);
+  bool done = report_page_files_load(page->options->template_folder, "compare.html", &files, error);
   if (done) {
     page->model = report_model_new();
     page->out_tables = &tables;

@@ -28,6 +28,7 @@ static void fill_job(const struct compare_page *page, size_t number, struct repo
             diagnosis->problem != LUMOS_NO_STRING ? diagnosis->problem : diagnosis->sentence);
   report_section_if(item, "has_remedy", diagnosis->remedy != LUMOS_NO_STRING);
   set_words(comparison, item, "remedy", diagnosis->remedy);
+  report_section_if(item, "has_grade", diagnosis->grade != LUMOS_NO_STRING);
   set_words(comparison, item, "grade", diagnosis->grade);
   set_words(comparison, item, "reason", diagnosis->reason);
 }

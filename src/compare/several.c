@@ -342,11 +342,12 @@ void compare_fill_several(const struct compare_page *page, struct report_scope *
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   put_verdict(page, &text);
   compare_set_verdict(page, root, &text);
-  lumos_text_format(&text, "%zu", page->compared->count + 1);
-  report_set_take(root, "count", &text);
+  lumos_text_format(&text, "Comparison of %zu jobs, A and others", page->compared->count + 1);
+  report_set_take(root, "subject", &text);
+  report_set_text(root, "all_jobs", "All jobs");
   report_section(root, "tiles");
   fill_tiles(page, root);
-  fill_overview(page, root);
+  fill_overview(page, report_section_item(root, "several"));
   compare_fill_timelines(page, root);
   for (size_t i = 0; i < page->compared->count; i++) {
     fill_other(page, i, report_section_item(root, "others"));
