@@ -267,7 +267,7 @@ class Checker:
         (r'^No rank is late compared with similar ranks', nobody_late),
         (r'(?:threads|kernels) take ([\d.]+) times as long as those of similar ranks', ratio),
         (r'take ([\d.]+) times as long as the same ones elsewhere', ratio),
-        (r'stage (\d+) \(.*, so stages? (\d+) (?:to (\d+) )?idles?: ', idle_stages),
+        (r'stage (\d+) \(.*, so stages? (\d+) (?:(?:to|and) (\d+) )?idles?: ', idle_stages),
         (r'stage (\d+) \(.*\) has ([\d.]+) times the work of other stages', work_of_stage),
         (r'it spends ' + TIME + ' more there than similar ranks', more_there),
         (r'^(?:less than the delay, because|without that delay,) (.*?) (?:then )?limits? the step', less_than_delay),

@@ -532,6 +532,25 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
   }
 }
 
+/* Of three stages the others are two. */
+static void two_stages_that_idle_are_named(void **state) {
+  (void)state;
+  struct lumos_job *job = pipeline_job(5);
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  const struct report_opportunities opportunities = {.job = job, .step = MS(100)};
+  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  diagnosis_put_finding(&story, find(&diagnosis, LUMOS_CAUSE_IMBALANCE), &out);
+  lumos_text_char(&out, '\0');
+  assert_non_null(
+      strstr(out.bytes, ", because it holds the output head, so stages 0 and 1 idle: the imbalance costs 24.0"));
+  lumos_text_free(&out);
+  report_facts_free(&facts);
+  forget(job, &diagnosis);
+}
+
 /* Stages 0 to 2 of four compute for so long, the last for 60 ms: whoever has 3/4 of its excess over the mean, or more, is
  * nearly as heavy, and the others idle. */
 static void stages_that_idle_are_named(void **state) {
@@ -1059,6 +1078,7 @@ int main(void) {
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
       cmocka_unit_test(an_unbalanced_pipeline_is_split_anew),
       cmocka_unit_test(stages_that_idle_are_named),
+      cmocka_unit_test(two_stages_that_idle_are_named),
       cmocka_unit_test(a_stage_that_launches_more_has_more_work),
       cmocka_unit_test(a_bubble_asks_for_a_better_schedule),
       cmocka_unit_test(ranks_without_gpu_work_limit_confidence),

@@ -141,8 +141,11 @@ static void put_idle_stages(const struct lumos_finding *finding, struct lumos_te
   bool at_end = finding->stage == 0 || finding->stage == others; /* so that the others are a range */
   if (finding->idle == others && at_end) {
     int32_t first = finding->stage == 0 ? 1 : 0;
-    lumos_text_format(out, others == 1 ? ", so stage %d idles" : ", so stages %d to %d idle", first,
-                      first + others - 1);
+    lumos_text_format(out,
+                      others == 1   ? ", so stage %d idles"
+                      : others == 2 ? ", so stages %d and %d idle"
+                                    : ", so stages %d to %d idle",
+                      first, first + others - 1);
   } else if (finding->idle > 0) {
     lumos_text_put(out, finding->idle == others ? ", so the other " : ", so ");
     report_put_counted(out, finding->idle, finding->idle == others ? "stage" : "other stage");
