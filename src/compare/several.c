@@ -42,7 +42,7 @@ static size_t put_jobs(const struct compare_page *page, enum lumos_compare_outco
   return count;
 }
 
-/* " B and C do not differ from A in step time beyond noise. Whether D does is not known: its steps are too few." */
+/* " B and C do not differ from A in step time beyond noise. Whether D differs from A is inconclusive: the steps are too few." */
 static void put_others(const struct compare_page *page, struct lumos_text *out) {
   struct lumos_text names = LUMOS_TEXT_BUFFER;
   size_t number = put_jobs(page, LUMOS_COMPARE_ALIKE, &names);
@@ -53,8 +53,8 @@ static void put_others(const struct compare_page *page, struct lumos_text *out) 
   names.length = 0;
   number = put_jobs(page, LUMOS_COMPARE_INCONCLUSIVE, &names);
   if (number > 0) {
-    lumos_text_format(out, " Inconclusive: steps of %.*s and A are too few to say whether %s.", (int)names.length,
-                      names.bytes, number == 1 ? "it differs" : "they differ");
+    lumos_text_format(out, " Whether %.*s %s from A is inconclusive: the steps are too few.", (int)names.length,
+                      names.bytes, number == 1 ? "differs" : "differ");
   }
   if (count_outcome(page, LUMOS_COMPARE_UNKNOWN) > 0) {
     lumos_text_put(out, " Of jobs with one step here noise is unknown.");

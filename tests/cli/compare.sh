@@ -101,6 +101,10 @@ summary three.html >numbers
 jq -s '.[0].comparisons == .[1]' numbers three.json | grep -qx true || fail 'the page of three jobs does not hold the numbers of the JSON document'
 jq -e '[.comparisons[0].a.step, .comparisons[].b.step] as $steps | .tables | all(.steps, .work; .rows | length == 3 and map(.[1:-1] | add) == $steps and map(.[-1]) == $steps) and
   (.jobs.rows | map(.[0]) == ["A", "B", "C"] and map(.[1]) == $steps) and (.changed_c.rows | length) == 0' numbers >/dev/null || fail 'the tables of three jobs do not add up'
+# What is known of each difference is in the table of jobs, and with few steps in the title.
+jq -e '[.comparisons[] | {different: (if .b.step < .a.step then "shorter" else "longer" end), alike: (if .b.step == .a.step then "no difference" else "within noise" end), inconclusive: "inconclusive",
+  unknown: "noise unknown"}[.outcome]] == (.tables.jobs.rows[1:] | map(.[5]))' numbers >/dev/null || fail "the table of jobs says $(jq -c '.tables.jobs.rows | map(.[5])' numbers)"
+[[ $(jq -r '.comparisons[0].outcome' numbers) != inconclusive ]] || grep -q '^<h1>.*Whether B differs from A is inconclusive: the steps are too few' three.html || fail 'the title of three jobs hides that B is inconclusive'
 # A waterfall ends with the step of its own job, and every job has its lanes.
 tr -d '\n' <three.html | sed 's/<svg /\n&/g; s/<\/svg>/&\n/g' | grep '^<svg ' >pictures
 [ "$(wc -l <pictures)" -eq $((2 + 1 + 2 * 6)) ] || fail "the page of three jobs has $(wc -l <pictures) pictures"
