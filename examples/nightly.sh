@@ -70,7 +70,7 @@ jobs() {
 # differ in words behind it are of several jobs, named by these. Names without a rank are of one job where they differ in numbers and in hashes alone
 # (worker0, worker1): ranks are in the traces then. NAME is the job that has no name of its own.
 name_files() {
-  awk -v general="$1" -v folder="$2" '
+  general=$1 folder=$2 awk '
     # Words of a name, without what is not of the job: numbers, hashes, months, and what traces are called.
     function words(text,   count, i, word, found, all) {
       count = split(text, all, /[-_. =]+/)
@@ -110,7 +110,7 @@ name_files() {
           name = name (name == "" || after[i] == "" ? "" : "-") after[i]
           source = (before[i] == "" ? "" : before[i] "-") "rank*" after[i]
         }
-        printf "%s\t%s\t%s/%s\n", name == "" ? general : name, source, folder, file[i]
+        printf "%s\t%s\t%s/%s\n", name == "" ? ENVIRON["general"] : name, source, ENVIRON["folder"], file[i]
       }
     }'
 }

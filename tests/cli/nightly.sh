@@ -85,10 +85,11 @@ for rank in 0 1; do
   zcat one/rank$rank.json.gz | sed 's/"baseTimeNanoseconds": \([0-9]\)/"baseTimeNanoseconds": 2/' >again/rank$rank.json
 done
 echo '{}' >again/facts.json
-mkdir runs && mv again runs/job
-"$nightly" runs run --night 2026-07-01 >said 2>&1 || fail "two runs: $(head -c 500 said)"
+mkdir 'r\uns' && mv again 'r\uns/job' && cp one/rank0.json.gz 'r\uns'
+"$nightly" 'r\uns' run --night 2026-07-01 >said 2>&1 || fail "two runs: $(head -c 500 said)"
 grep -q '^nightly: job: files of other runs were left out, as --run says: old_rank0.json.gz, old_rank1.json.gz (2)$' said && grep -q '^nightly: job: facts.json was left out' said ||
   fail "files of another run are told as $(cat said)"
+[ "$(cd run && echo */)" = 'job/ r_uns/' ] || fail "in a folder with a backslash the jobs are $(cd run && echo */)"
 
 # --- Nights ---
 
