@@ -183,7 +183,7 @@ bool lumos_comparison_page(const struct lumos_compared *compared, const struct l
 /* The measured and simulated timelines of all, for Perfetto, as export.h describes them; simulated where they are not. */
 bool lumos_comparison_timelines(const struct lumos_compared *compared, const char *path,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;
-/* The first sentence alone, without a line end. */
+/* The verdict alone, a sentence or two, without a line end. */
 void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out);
 
 #endif
