@@ -30,7 +30,7 @@ usage() {
 say() { printf 'nightly: %s\n' "$*" >&2; }
 
 [ $# -ge 2 ] || usage
-traces=$1 history=$2 night=$(date +%F) thresholds='' keep=90 fewest=5 most=10
+traces=$1 history=$2 night=$(date +%F) thresholds='' keep=90 fewest=5 most=10 named=20
 shift 2
 while [ $# -ge 2 ]; do
   case $1 in
@@ -43,6 +43,7 @@ while [ $# -ge 2 ]; do
 done
 [[ $# -eq 0 && $keep =~ ^[1-9][0-9]*$ && $night =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] || usage
 command -v lumos-report >/dev/null || { say "lumos-report is not on the PATH ($PATH); cron wants a line PATH=..."; exit 2; }
+[ "$traces" = / ] || traces=${traces%"${traces##*[!/]}"} # names in it stand behind one slash
 [ -d "$traces" ] || { say "$traces is not a folder of traces"; exit 2; }
 [ -z "$thresholds" ] || [ -r "$thresholds" ] || { say "$thresholds cannot be read"; exit 2; }
 mkdir -p "$history" || exit 2
@@ -62,7 +63,7 @@ jobs() {
   local file
   find -L "$traces" -maxdepth 1 -type f ! -name '.*' -regex "$is_trace" -printf '%f\n' | sort | name_files "$(basename "$(realpath "$traces")")" "$traces"
   find -L "$traces" -mindepth 1 -maxdepth 1 -type d ! -name '.*' -print | while IFS= read -r file; do
-    [ -z "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s\t%s\t%s\n' "${file##*/}" "${file##*/}/" "$file"
+    ! has_traces "$file" || printf '%s\t%s\t%s\n' "${file##*/}" "${file##*/}/" "$file"
   done
 }
 
@@ -115,19 +116,29 @@ name_files() {
     }'
 }
 
-# left_out: what lies in the traces and is of no job, and why, a line each.
+# left_out: what lies in the traces, and in the folders of jobs, and is of no job, and why, a line each.
 left_out() {
-  local file
-  find "$traces" -mindepth 1 -maxdepth 1 ! -name '.*' -print | sort | while IFS= read -r file; do
-    if [ -d "$file" ]; then
-      [ -n "$(find -L "$file" -maxdepth 1 -type f -regex "$is_trace" -print -quit)" ] || printf '%s/ (a folder without traces)\n' "${file##*/}"
+  local file name job=
+  find -L "$traces" -mindepth 1 -maxdepth 2 ! -name '.*' -print 2>/dev/null | tr / '\001' | sort | tr '\001' / | while IFS= read -r file; do # what is in a folder behind it
+    name=${file#"$traces"/}
+    if [[ $name == */* && ${file%/*} != "$job" ]]; then
+      continue # its folder is named
+    elif [ -d "$file" ]; then
+      if ! has_traces "$file"; then
+        printf '%s/ (a folder without traces)\n' "$name"
+      elif [[ $name == */* ]]; then
+        printf '%s/ (a folder in a job)\n' "$name"
+      else
+        job=$file
+      fi
     elif [ ! -e "$file" ]; then
-      printf '%s (a link that leads nowhere)\n' "${file##*/}"
+      printf '%s (a link that leads nowhere)\n' "$name"
     elif [ ! -f "$file" ] || [[ ! $file =~ \.json(\.gz|\.zst)?$ ]]; then
-      printf '%s (not named *.json, *.json.gz or *.json.zst)\n' "${file##*/}"
+      printf '%s (not named *.json, *.json.gz or *.json.zst)\n' "$name"
     fi
   done
 }
+has_traces() { [ -n "$(find -L "$1" -maxdepth 1 -type f ! -name '.*' -regex "$is_trace" -print -quit)" ]; }
 
 # report NAME INPUT...: into $made; its messages into $made/message.
 report() {
@@ -232,7 +243,9 @@ while IFS=$'\t' read -r name source input; do
   inputs[$name]+=$input$'\n'
   found=1
 done < <(jobs | sort)
-left_out | while IFS= read -r line; do say "left out: $line"; done
+mapfile -t lines < <(left_out)
+for line in "${lines[@]:0:$named}"; do say "left out: $line"; done
+[ "${#lines[@]}" -le $named ] || say "left out: $((${#lines[@]} - named)) more files and folders"
 [ $found -eq 1 ] || { say "$traces holds no traces (*.json, *.json.gz, *.json.zst), nor folders of them"; failed=1; }
 for name in $(printf '%s\n' "${!inputs[@]}" | sort); do
   mapfile -t files <<<"${inputs[$name]%$'\n'}"

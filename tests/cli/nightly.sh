@@ -70,13 +70,19 @@ done
 cp one/rank0.json.gz named/deep/er/rank0.json.gz
 cp one/rank0.json.gz named/rank0.json.xz
 ln -s nowhere named/gone.json
-"$nightly" named apart --night 2026-07-01 >said 2>&1 || fail "jobs of many names: $(head -c 500 said)"
-expected='bert gpt-large gpt2 llama-70b llama-7b t5 vit worker'
+mkdir -p named/moe/old named/moe-2
+cp one/rank0.json.gz named/moe-2
+cp one/rank?.json.gz named/moe
+cp one/rank0.json.gz named/moe/old
+touch named/moe/readme.txt
+"$nightly" named// apart --night 2026-07-01 >said 2>&1 || fail "jobs of many names: $(head -c 500 said)"
+expected='bert gpt-large gpt2 llama-70b llama-7b moe-2 moe t5 vit worker'
 [ "$(cd apart && echo */ | tr -d /)" = "$expected" ] || fail "the jobs are $(cd apart && echo */)"
 for job in t5:2 vit:2 worker:2 llama-7b:2 llama-70b:2 bert:1 gpt2:1; do
   [ "$(jq .ranks "apart/${job%:*}/2026-07-01.json")" = "${job#*:}" ] || fail "${job%:*} has $(jq .ranks "apart/${job%:*}/2026-07-01.json") ranks"
 done
 printf 'nightly: left out: %s\n' 'deep/ (a folder without traces)' 'empty/ (a folder without traces)' 'gone.json (a link that leads nowhere)' \
+  'moe/old/ (a folder in a job)' 'moe/readme.txt (not named *.json, *.json.gz or *.json.zst)' \
   'rank0.json.xz (not named *.json, *.json.gz or *.json.zst)' | cmp -s - said || fail "what is left out is told as $(cat said)"
 # Of an earlier run in the same place, and of what is no trace, the files are named.
 mkdir again
