@@ -1,8 +1,8 @@
 /* Memory: an arena with a clear owner for what lives as long as a job, vectors for what grows.
  *
- * When the system refuses memory these functions print "lumos: out of memory" and abort(): the one place where the
- * library ends a process, because no caller can do anything sensible. Sizes that come from input are checked by the
- * reader before they get here.
+ * When the system refuses memory these functions write "lumos: out of memory" with the bytes that were asked for to standard error, and
+ * end the process with status LUMOS_UNUSABLE (error.h): the one place where the library does that, because no caller can do anything
+ * sensible. Files stay whole (base/output.h). Sizes that come from input are checked by the reader before they get here.
  */
 #ifndef LUMOS_MEMORY_H
 #define LUMOS_MEMORY_H
@@ -11,12 +11,17 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* For whoever has memory from elsewhere, such as from another library. */
+void lumos_out_of_memory(size_t bytes) __attribute__((noreturn));
+
 /* malloc, realloc and zeroed calloc that never return NULL. lumos_allocate(0) gives a unique pointer. */
 void *lumos_allocate(size_t size);
 void *lumos_allocate_zeroed(size_t count, size_t size);
 void *lumos_reallocate(void *memory, size_t count, size_t size);
 /* A copy of an array in memory of its own; `items` may be NULL where there are none. */
 void *lumos_copied(const void *items, size_t count, size_t size);
+/* A copy of a text, to be freed. */
+char *lumos_copied_text(const char *text);
 
 /* Give the system back the pages that lie wholly in [from, to), a piece of allocated memory whose bytes nobody will
  * read again. */

@@ -17,7 +17,7 @@ struct lumos_deflater *lumos_deflater_new(struct lumos_text *out) {
   struct lumos_deflater *deflater = lumos_allocate_zeroed(1, sizeof *deflater);
   deflater->out = out;
   if (deflateInit2(&deflater->state, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
-    abort(); /* no memory: as lumos_allocate */
+    lumos_out_of_memory(sizeof *deflater); /* the only thing that can go wrong; and as much at least */
   }
   return deflater;
 }

@@ -108,7 +108,7 @@ struct gzip {
 static struct gzip *gzip_new(void) {
   struct gzip *gzip = lumos_allocate_zeroed(1, sizeof *gzip);
   if (inflateInit2(&gzip->stream, 16 + MAX_WBITS) != Z_OK) {
-    abort(); /* only when memory is refused */
+    lumos_out_of_memory(sizeof *gzip); /* the only thing that can go wrong; and as much at least */
   }
   return gzip;
 }
@@ -207,7 +207,7 @@ struct lumos_decoder *lumos_decoder_new(enum lumos_form form) {
 #ifdef HAVE_ZSTD
       decoder.zstd = ZSTD_createDStream();
       if (decoder.zstd == NULL) {
-        abort(); /* only when memory is refused */
+        lumos_out_of_memory(ZSTD_DStreamInSize());
       }
       decoder.wanted = ZSTD_initDStream(decoder.zstd);
       break;

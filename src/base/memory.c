@@ -1,4 +1,5 @@
 /* Memory: checked allocation, and an arena of chunks that double up to 1 MiB. */
+#include <lumos/error.h>
 #include <lumos/memory.h>
 
 #include <stdbool.h>
@@ -7,12 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, LARGE = 2 * 1024 * 1024 };
 
-static _Noreturn void out_of_memory(void) {
-  (void)fputs("lumos: out of memory\n", stderr);
-  abort();
+/* Nothing is flushed or freed: what is written appears whole or not at all (output.h). */
+void lumos_out_of_memory(size_t bytes) {
+  char text[160];
+  int length = snprintf(text, sizeof text,
+                        "lumos: out of memory: the system refused %zu bytes more; give fewer ranks or steps, or use a "
+                        "machine with more memory\n",
+                        bytes);
+  (void)!write(STDERR_FILENO, text, (size_t)length);
+  _exit(LUMOS_UNUSABLE);
 }
 
 /* Arrays of a large page and more are better off in large pages: fewer faults on the way. Whole pages are named, the first one with
@@ -29,7 +37,7 @@ static void want_large_pages(void *memory, size_t bytes) {
 void *lumos_allocate(size_t size) {
   void *memory = malloc(size == 0 ? 1 : size);
   if (memory == NULL) {
-    out_of_memory();
+    lumos_out_of_memory(size);
   }
   want_large_pages(memory, size);
   return memory;
@@ -39,7 +47,8 @@ void *lumos_allocate_zeroed(size_t count, size_t size) {
   bool empty = count == 0 || size == 0;
   void *memory = empty ? calloc(1, 1) : calloc(count, size);
   if (memory == NULL) {
-    out_of_memory();
+    size_t bytes = 0;
+    lumos_out_of_memory(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
   }
   return memory;
 }
@@ -47,11 +56,11 @@ void *lumos_allocate_zeroed(size_t count, size_t size) {
 void *lumos_reallocate(void *memory, size_t count, size_t size) {
   size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) {
-    out_of_memory();
+    lumos_out_of_memory(SIZE_MAX);
   }
   void *moved = realloc(memory, bytes == 0 ? 1 : bytes);
   if (moved == NULL) {
-    out_of_memory();
+    lumos_out_of_memory(bytes);
   }
   want_large_pages(moved, bytes);
   return moved;
@@ -64,6 +73,8 @@ void *lumos_copied(const void *items, size_t count, size_t size) {
   }
   return copy;
 }
+
+char *lumos_copied_text(const char *text) { return lumos_copied(text, strlen(text) + 1, 1); }
 
 void lumos_release(void *from, void *to) {
   uintptr_t start = ((uintptr_t)from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
@@ -110,7 +121,7 @@ static size_t chunk_header(void) { return (sizeof(struct chunk) + ALIGNMENT - 1)
 /* A new chunk with `size` usable bytes, linked into the arena. */
 static char *add_chunk(struct lumos_arena *arena, size_t size) {
   if (size > SIZE_MAX - chunk_header()) {
-    out_of_memory();
+    lumos_out_of_memory(SIZE_MAX);
   }
   struct chunk *chunk = lumos_allocate(chunk_header() + size);
   chunk->previous = arena->chunks;
@@ -142,7 +153,7 @@ void lumos_arena_free(struct lumos_arena *arena) {
 
 void *lumos_arena_take(struct lumos_arena *arena, size_t size) {
   if (size > SIZE_MAX - ALIGNMENT) {
-    out_of_memory();
+    lumos_out_of_memory(SIZE_MAX);
   }
   size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   rounded = rounded == 0 ? ALIGNMENT : rounded;
@@ -163,7 +174,7 @@ void *lumos_arena_take(struct lumos_arena *arena, size_t size) {
 
 char *lumos_arena_copy(struct lumos_arena *arena, const char *text, size_t length) {
   if (length == SIZE_MAX) {
-    out_of_memory();
+    lumos_out_of_memory(SIZE_MAX);
   }
   char *copy = lumos_arena_take(arena, length + 1);
   if (length > 0) {

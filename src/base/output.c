@@ -15,11 +15,6 @@
 
 static const struct lumos_output closed_output = {.text = {.descriptor = -1}};
 
-static char *copy_of(const char *text) {
-  size_t size = strlen(text) + 1;
-  return memcpy(lumos_allocate(size), text, size);
-}
-
 /* Folder of `path` with its slash: "out/a.html" gives 4, "a.html" gives 0. */
 static size_t folder_length(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -54,7 +49,7 @@ static bool open_in_place(struct lumos_output *output, const char *path, struct 
   if (output->text.descriptor < 0) {
     return lumos_fail(error, "%s: cannot write: %s", path, strerror(errno));
   }
-  output->path = copy_of(path);
+  output->path = lumos_copied_text(path);
   return true;
 }
 
@@ -99,7 +94,7 @@ static bool open_beside(struct lumos_output *output, const char *path, struct lu
   output->text.descriptor = open_unnamed(path);
   if (output->text.descriptor >= 0) {
     output->unnamed = true;
-    output->path = copy_of(path);
+    output->path = lumos_copied_text(path);
     return true;
   }
   char *temporary = hidden_name(path, ".XXXXXX");
@@ -111,7 +106,7 @@ static bool open_beside(struct lumos_output *output, const char *path, struct lu
   }
   output->text.descriptor = descriptor;
   output->temporary = temporary;
-  output->path = copy_of(path);
+  output->path = lumos_copied_text(path);
   return true;
 }
 

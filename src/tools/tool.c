@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "tools/places.h"
+#include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -72,6 +73,9 @@ void tool_keep_memory(void) {
 int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options) {
   hold_standard_descriptors();
   tool_keep_memory();
+  cJSON_Hooks hooks = {.malloc_fn = lumos_allocate,
+                       .free_fn = free}; /* or it would take a lack of memory for bad JSON */
+  cJSON_InitHooks(&hooks);
   (void)signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe fails instead, and base/output.h counts it as done */
   struct lumos_operands operands;
   struct lumos_error error = {.status = LUMOS_DONE};

@@ -144,7 +144,7 @@ char *lumos_trace_envelope_value(enum trace_fact fact, const struct lumos_slice 
   if (is_repeated(parsed)) {
     *remarks |= TRACE_REPEATED;
   }
-  char *kept = parsed != NULL ? strdup(text.bytes) : NULL;
+  char *kept = parsed != NULL ? lumos_copied_text(text.bytes) : NULL;
   cJSON_Delete(parsed);
   lumos_text_free(&text);
   return kept;
@@ -171,7 +171,7 @@ char *lumos_trace_envelope_salvage(const char *begin, const char *end) {
   char *kept = NULL;
   if (text.length > 0) {
     lumos_text_add(&text, "}", 2);
-    kept = strdup(text.bytes);
+    kept = lumos_copied_text(text.bytes);
   }
   lumos_text_free(&text);
   return kept;

@@ -52,10 +52,10 @@ int32_t lumos_trace_own_rank(const struct trace *trace) {
 /* Ranks as text, from a list of numbers or a string; the caller frees. */
 static char *ranks_text(const cJSON *ranks) {
   if (cJSON_IsString(ranks)) {
-    return strdup(ranks->valuestring);
+    return lumos_copied_text(ranks->valuestring);
   }
   char *text = cJSON_IsArray(ranks) ? cJSON_PrintUnformatted(ranks) : NULL;
-  return text != NULL ? text : strdup("");
+  return text != NULL ? text : lumos_copied_text("");
 }
 
 static void take_groups(struct trace_build *build, const cJSON *groups) {

@@ -140,7 +140,7 @@ static bool read_trace(struct reading *reading, struct lumos_input *input) {
     return false;
   }
   if (file.ranks.count == 0) {
-    reading->skipped = (struct skipped){reading->path, strdup(file.fault), file.cure};
+    reading->skipped = (struct skipped){reading->path, lumos_copied_text(file.fault), file.cure};
     return true;
   }
   for (size_t i = 0; i < file.ranks.count; i++) {

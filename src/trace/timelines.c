@@ -34,7 +34,7 @@ static void take_facts(struct trace *trace, const cJSON *entry) {
       continue;
     }
     char *printed = cJSON_PrintUnformatted(value);
-    trace->facts[fact] = printed != NULL ? strdup(printed) : NULL;
+    trace->facts[fact] = printed != NULL ? lumos_copied_text(printed) : NULL;
     cJSON_free(printed);
   }
 }

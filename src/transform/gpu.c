@@ -142,8 +142,10 @@ bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struc
   if (hardware == NULL) {
     return lumos_fail_prefix(error, "--gpu");
   }
-  char *name = strndup(specification, length);
-  bool done = name != NULL && change(job, hardware, name, error);
+  char *name = lumos_allocate(length + 1);
+  memcpy(name, specification, length);
+  name[length] = '\0';
+  bool done = change(job, hardware, name, error);
   free(name);
   lumos_hardware_free(hardware);
   if (done) {
