@@ -124,7 +124,8 @@ const char *lumos_compare_outcome_name(enum lumos_compare_outcome outcome);
 struct lumos_comparison {
   struct lumos_strings *strings;
   const char *names[2]; /* of the jobs: "A", and "B", or of several the other's */
-  bool simulated;       /* one of the jobs was changed: simulated times of both are compared */
+  bool simulated;       /* one of the jobs was changed: simulated times of both are compared, */
+  bool one_recording;   /* of the same steps of one recording: what differs is what was changed, and noise is 0 */
   struct lumos_compared_job jobs[2];
   int64_t noise;     /* steps differ from this difference on; LUMOS_ABSENT: not known */
   bool step_differs; /* by more than that, or by what changed rows account for half of */

@@ -45,7 +45,9 @@ void compare_put_difference_evidence(const struct lumos_comparison *comparison, 
     report_put_share(out, report_share(llabs(b->step - a->step), a->step));
     lumos_text_format(out, " %s than %s. ", b->step < a->step ? "less" : "more", comparison->names[0]);
   }
-  if (comparison->noise == LUMOS_ABSENT) {
+  if (comparison->one_recording) {
+    lumos_text_put(out, "No noise: simulated from one recording");
+  } else if (comparison->noise == LUMOS_ABSENT) {
     lumos_text_put(out, "Noise floor unknown");
   } else {
     lumos_text_put(out, "Noise floor ");

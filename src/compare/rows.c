@@ -238,6 +238,10 @@ void compare_rows_test(struct compare_table *table, int64_t least, double level,
       struct compare_variance own = prior;
       own.variance *= square_of(row);
       test_time(row, compare_moderated(variance_of(table, i, grain), own), spread, level);
+      if (table->exact) {
+        row->noise = 0;
+        row->time_differs = row->work[0].time != row->work[1].time;
+      }
     }
   }
 }

@@ -13,6 +13,7 @@ struct compare_spread {
 struct compare_table {
   struct lumos_compared_rows *rows;
   struct compare_spread *spreads[2]; /* by row */
+  bool exact;                        /* nothing is noise: both are of one recording */
 };
 
 void compare_rows_fill(struct compare_table *table, struct lumos_compared_rows *rows,

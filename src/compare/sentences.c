@@ -70,7 +70,9 @@ void compare_put_matched(const struct lumos_comparison *comparison, struct lumos
 }
 
 void compare_put_noise(const struct lumos_comparison *comparison, struct lumos_text *out) {
-  if (comparison->noise == LUMOS_ABSENT) {
+  if (comparison->one_recording) {
+    lumos_text_put(out, "Noise floor: none, for both are simulated from the same steps of one recording.");
+  } else if (comparison->noise == LUMOS_ABSENT) {
     lumos_text_put(out, "Noise floor: unknown, for each job has one step here. Record several steps.");
   } else {
     lumos_text_put(out, "Noise floor: ");

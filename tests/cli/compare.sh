@@ -75,6 +75,14 @@ jq -e '.simulated and ([.rows[] | select(.kind == "gemm" and .a and .b) | .a.tim
   ([.rows[] | select(.kind != "gemm" and .kind != "collective" and .a and .b) | .a.time - .b.time | fabs] | max) <= 20' changed >/dev/null ||
   fail 'a changed job is not compared with simulated times'
 
+# What differs then is the change alone, however small and of however few steps.
+lumos-transform -s kind=gemm=0.99 one.graph -o less.graph || fail 'no slightly changed job'
+expect 0 lumos-compare one.graph less.graph -f json -o changed
+jq -e '.outcome == "different" and .noise == 0 and (.verdict | startswith("B takes ") and contains("matrix products")) and ([.rows[] | select(.time_differs)] | length > 0 and all(.kind | IN("gemm", "collective")))' changed >/dev/null ||
+  fail "one per cent less is $(jq -c '[.outcome, .noise, .verdict, ([.rows[] | select(.time_differs) | .kind] | unique)]' changed)"
+expect 0 lumos-compare one.graph one.graph less.graph -f json -o changed # a job beside itself, measured
+jq -e '.[0].outcome == "alike" and .[0].simulated == false' changed >/dev/null || fail "a job beside itself is $(jq -c '.[0].outcome' changed)"
+
 # --- What goes wrong ---
 
 expect 2 lumos-compare one.graph
