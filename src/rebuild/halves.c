@@ -312,10 +312,11 @@ static void add_input(struct search *search, int64_t i) {
   bool beside = search->events.items[i].paired && (size_t)i + 1 < search->events.count &&
                 search->events.items[i + 1].paired && search->events.items[i + 1].weight &&
                 same_run(search, (size_t)i, (size_t)i + 1);
-  if (beside) {
-    add_begin(search, (size_t)i, (size_t)i + 1);
+  bool head = search->job->tasks.items[search->events.items[i].launch].part == LUMOS_PART_HEAD;
+  if (beside || head) { /* the head's node may have been cut by a change before */
+    add_begin(search, (size_t)i, (size_t)i + beside);
   }
-  search->ends->unbegun += !beside;
+  search->ends->unbegun += !beside && !head;
   add_end(search, REBUILD_HALF, (size_t)i, (size_t)i + beside);
 }
 

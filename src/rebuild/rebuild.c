@@ -23,6 +23,7 @@
 #include "sim/engine.h"
 #include "transform/contend.h"
 #include "transform/edit.h"
+#include "transform/parts.h"
 #include "transform/reshape.h"
 #include <lumos/sim.h>
 #include <math.h>
@@ -98,9 +99,8 @@ static int32_t shards_asked(const struct lumos_job *job, const struct lumos_rebu
 
 /* In how many parts tensor-parallel ranks will have a sequence between halves of layers. */
 static int32_t sequence_parts(const struct lumos_job *job, const struct lumos_rebuild *asked) {
-  bool parts =
-      asked->sequence_parallel == 0 ? rebuild_splits_sequence(job) : asked->sequence_parallel == LUMOS_SWITCH_ON;
-  return parts ? shards_asked(job, asked) : 1;
+  enum lumos_switch will = asked->sequence_parallel != 0 ? asked->sequence_parallel : lumos_parts_recorded(job);
+  return will == LUMOS_SWITCH_ON ? shards_asked(job, asked) : 1;
 }
 
 static struct lumos_job *build_recorded(const struct rebuild_templates *templates, size_t more,
@@ -384,7 +384,7 @@ static void tell_recompute(struct lumos_job *built, const struct lumos_job *job,
 
 static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
   bool on = asked->sequence_parallel == LUMOS_SWITCH_ON;
-  if (asked->sequence_parallel != 0 && rebuild_splits_sequence(job) == on) {
+  if (asked->sequence_parallel != 0 && lumos_parts_recorded(job) == asked->sequence_parallel) {
     lumos_job_note(built, "transform.sequence_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    on ? "the recorded job has sequence parallelism already, so --sequence-parallel=on changes nothing"
                       : "the recorded job has no sequence parallelism, so --sequence-parallel=off changes nothing",
@@ -463,8 +463,17 @@ static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *a
     return lumos_fail(error,
                       "--sequence-parallel=on: there is one tensor-parallel rank; give --tp, too, such as --tp 2");
   }
-  return asked->sequence_parallel == 0 || shards <= 1 || rebuild_splits_sequence(job) == on ||
-         lumos_reshape_sequence(job, shards, on, error);
+  enum lumos_switch were = lumos_parts_recorded(job);
+  if (asked->sequence_parallel == 0 || shards <= 1 || were == asked->sequence_parallel) {
+    return true;
+  }
+  if (were == 0) {
+    return lumos_fail(
+        error, "--sequence-parallel: the recording does not show what tensor-parallel ranks exchange in layers, so "
+               "whether each has a part of the sequence is not known; record the arguments of collectives "
+               "with a later PyTorch, and kernels launched one by one, not as CUDA graphs");
+  }
+  return lumos_reshape_sequence(job, shards, on, error);
 }
 
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {

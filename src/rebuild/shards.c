@@ -9,8 +9,10 @@
 #include "rebuild/library.h"
 #include "rebuild/roles.h"
 #include "rebuild/supply.h"
+#include "transform/parts.h"
 #include <lumos/hardware.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One standard deviation, in millionths. Chosen: such calls were recorded on one server. */
 enum { CALLS_SIGMA = 300000 };
@@ -78,13 +80,22 @@ static void add_group(struct sharding *sharding, uint32_t rank, int32_t first) {
   lumos_text_free(&name);
 }
 
+static bool is_in(const struct lumos_job *job, const struct lumos_group *group, int32_t rank) {
+  bool in = false;
+  for (uint32_t i = 0; i < group->member_count; i++) {
+    in = in || job->group_ranks.items[group->member_first + i] == rank;
+  }
+  return in;
+}
+
 /* The recorded ones; false: a rank is in none. */
 static bool find_groups(struct sharding *sharding) {
   const struct lumos_job *job = sharding->job;
   bool all = true;
   for (uint32_t r = 0; r < job->ranks.count && all; r++) {
     uint32_t g = 0;
-    while (g < job->groups.count && (job->groups.items[g].rank != r || job->groups.items[g].role != LUMOS_TENSOR)) {
+    while (g < job->groups.count && (job->groups.items[g].role != LUMOS_TENSOR ||
+                                     !is_in(job, &job->groups.items[g], job->ranks.items[r].rank))) {
       g++;
     }
     sharding->groups[r] = g;
@@ -173,6 +184,11 @@ static uint32_t last_launched(const struct sharding *sharding, uint32_t by) {
     t--;
   }
   return sharding->launches[t];
+}
+
+static lumos_string_id calls_error(struct lumos_job *job) {
+  return lumos_job_common_error(job, "rebuild.calls", "CPU time of calls that were put in", CALLS_SIGMA,
+                                "how much servers differ in what such calls take");
 }
 
 /* Of calls from that task on: what they take on another server is not known. */
@@ -281,21 +297,20 @@ static bool join(struct sharding *sharding, struct lumos_error *error) {
 
 static void tell(const struct sharding *sharding) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_put(
-      &text, sharding->recorded
-                 ? "the recorded job has no sequence parallelism, so what ranks gather is assumed. They do so as in "
-                   "Megatron-LM: an all-gather"
-                 : "the recorded job has one tensor-parallel rank, so what several sum is assumed. They do so as in "
-                   "Megatron-LM: ");
+  const char *lacks = sharding->recorded ? "no sequence parallelism, so what ranks gather"
+                                         : "one tensor-parallel rank, so what several sum";
+  lumos_text_format(&text, "the recorded job has %s is assumed. They do so as in Megatron-LM", lacks);
   if (!sharding->recorded) {
-    lumos_text_put(&text, sharding->sequence ? "a reduce-scatter" : "an all-reduce");
+    lumos_text_format(
+        &text, ": %s of %.1f MB behind each half of a layer, forward and backward, and in the embedding and the head",
+        sharding->sequence ? "a reduce-scatter" : "an all-reduce", (double)sharding->activations / 1e6);
   }
-  lumos_text_format(&text, " of %.1f MB %s", (double)sharding->activations / 1e6,
-                    sharding->recorded
-                        ? "before each half of a layer, forward and backward, and of the input of each half again"
-                        : "behind each half of a layer, forward and backward, and in the embedding and the head");
-  if (!sharding->recorded && sharding->sequence) {
-    lumos_text_put(&text, ", and as large an all-gather before each half and of its input again");
+  if (sharding->sequence) {
+    lumos_text_format(
+        &text,
+        ". All-gathers of %.1f MB come before each half, the head and the embedding's gradient, and for the input of "
+        "each half again",
+        (double)sharding->activations / 1e6);
   }
   lumos_text_format(
       &text,
@@ -304,8 +319,9 @@ static void tell(const struct sharding *sharding) {
       (double)sharding->taken / 1000, (double)sharding->costs.pace / 1e6);
   lumos_text_char(&text, '\0');
   lumos_job_note(sharding->job, "transform.assumed_sums", LUMOS_WARNING, LUMOS_ABSENT, NULL, text.bytes,
-                 sharding->recorded ? "Record the job with sequence parallelism to have them measured"
-                                    : "Record a job of two tensor-parallel ranks to have them measured");
+                 !sharding->sequence
+                     ? "Record a job of two tensor-parallel ranks to have them measured"
+                     : "Record a job of several tensor-parallel ranks with sequence parallelism to have them measured");
   lumos_text_free(&text);
 }
 
@@ -327,8 +343,7 @@ static bool weave_sums(struct sharding *sharding, const struct lumos_job *from, 
     (void)rebuild_weave_stream(&sharding->weave, r, stream);
   }
   add_groups(sharding);
-  sharding->calls = lumos_job_common_error(sharding->job, "rebuild.calls", "CPU time of calls that were put in",
-                                           CALLS_SIGMA, "how much servers differ in what such calls take");
+  sharding->calls = calls_error(sharding->job);
   sum_all(sharding, ends);
   bool done = join(sharding, error);
   lumos_vector_free(&sharding->members);
@@ -349,9 +364,9 @@ static bool check(const struct sharding *sharding, const struct rebuild_ends *en
   }
   if (sharding->sequence && ends->unbegun > 0) {
     return lumos_fail(
-        error, "--sequence-parallel=on: the backward pass of the recording does not show where the input of each "
-               "half of a layer is needed again, as gradients of weights are put off, or passes are compiled; "
-               "record a 1F1B schedule, and without torch.compile");
+        error, "--sequence-parallel=on: the recorded backward pass does not show where the input of each half is "
+               "needed again: gradients of weights are put off, or passes are compiled; record a 1F1B schedule, and "
+               "without torch.compile");
   }
   return sharding->activations > 0 ||
          lumos_fail(error,
@@ -377,20 +392,59 @@ static bool add_sums(struct sharding *sharding, const struct lumos_job *from, st
   return done;
 }
 
+/* The op of a collective around a task on a thread, which asks for it; LUMOS_NONE: it is in none. */
+static uint32_t asking_op(const struct lumos_job *job, uint32_t t) {
+  uint32_t span = job->tasks.items[t].span;
+  while (span != LUMOS_NONE && strncmp(lumos_string(job->strings, job->spans.items[span].name), "c10d::", 6) != 0) {
+    span = job->spans.items[span].parent;
+  }
+  return span;
+}
+
+/* Recorded sums do in another way what they did: what CPUs take to ask for that is as good as known as of calls that were put in. */
+static void doubt_sums(struct lumos_job *built, bool sequence) {
+  lumos_string_id op = lumos_intern_text(built->strings, sequence ? "reduce_scatter" : "all_reduce"),
+                  calls = LUMOS_NO_STRING;
+  uint8_t *asks = lumos_allocate_zeroed(built->spans.count + 1, 1);
+  for (uint32_t t = 0; t < built->tasks.count; t++) {
+    const struct lumos_task *task = &built->tasks.items[t];
+    bool summed = task->kind == LUMOS_COLLECTIVE && task->part == LUMOS_PART_LAYER && task->call != LUMOS_NONE &&
+                  lumos_detail_of(built, task)->comm.op == op && rebuild_role_of(built, t) == LUMOS_TENSOR;
+    uint32_t span = summed ? asking_op(built, task->call) : LUMOS_NONE;
+    if (span != LUMOS_NONE) {
+      asks[span] = 1;
+      calls = calls != LUMOS_NO_STRING ? calls : calls_error(built);
+    }
+  }
+  for (uint32_t t = 0; t < built->tasks.count && calls != LUMOS_NO_STRING; t++) {
+    uint32_t span = lumos_on_stream(built, &built->tasks.items[t]) ? LUMOS_NONE : asking_op(built, t);
+    if (span != LUMOS_NONE && asks[span] != 0) {
+      lumos_task_detail(built, &built->tasks.items[t])->common_error = calls;
+    }
+  }
+  free(asks);
+}
+
 static int32_t shards_of(const struct lumos_job *job) {
   return job->models.count == 0 ? 1 : job->models.items[0].sizes.tp;
 }
 
 bool rebuild_shards(struct lumos_job *built, const struct lumos_job *from, enum lumos_switch sequence,
                     struct lumos_error *error) {
-  bool were_parts = rebuild_splits_sequence(from);
+  bool were_parts = lumos_parts_recorded(from) == LUMOS_SWITCH_ON;
   struct sharding sharding = {.job = built,
                               .recorded = shards_of(from) > 1,
                               .sequence = sequence == 0 ? were_parts : sequence == LUMOS_SWITCH_ON};
   bool stays = shards_of(built) <= 1 || (sharding.recorded && sharding.sequence == were_parts);
-  if (!stays && sharding.recorded && were_parts) {
-    rebuild_strip_parts(built);
-    stays = true;
+  if (stays) {
+    return true;
   }
-  return stays || add_sums(&sharding, from, error);
+  if (sharding.recorded) {
+    doubt_sums(built, sharding.sequence);
+  }
+  if (sharding.recorded && were_parts) {
+    rebuild_strip_parts(built);
+    return true;
+  }
+  return add_sums(&sharding, from, error);
 }

@@ -34,18 +34,6 @@ static int size_of_number(const struct lumos_job *job) {
   return 0;
 }
 
-bool rebuild_splits_sequence(const struct lumos_job *job) {
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    if (task->kind == LUMOS_COLLECTIVE && task->phase == LUMOS_FORWARD && task->part == LUMOS_PART_LAYER &&
-        strcmp(lumos_string(job->strings, lumos_detail_of(job, task)->comm.op), "all_gather") == 0 &&
-        rebuild_role_of(job, t) == LUMOS_TENSOR) {
-      return true;
-    }
-  }
-  return false;
-}
-
 int64_t rebuild_activation_bytes(const struct lumos_job *job) {
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;

@@ -15,7 +15,4 @@ bool rebuild_supply_transfers(struct lumos_job *job, int32_t step, int32_t parts
 /* What all tensor-parallel ranks together hold of a micro-batch's activations between two layers, in bytes; 0: not known. O(tasks). */
 int64_t rebuild_activation_bytes(const struct lumos_job *job);
 
-/* Does each of them have a part of the sequence there? They gather it in the forward pass. O(tasks). */
-bool rebuild_splits_sequence(const struct lumos_job *job);
-
 #endif

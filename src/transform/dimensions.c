@@ -370,12 +370,25 @@ static const struct program_dimensions *side_of(const struct inputs *inputs, int
   return NULL;
 }
 
-/* Rows of tokens as wide as the model are divided among ranks; *to is their shape. */
-static void scatter(const struct lumos_dimensions *dimensions, const struct program_dimensions *from,
-                    struct program_dimensions *to) {
+/* Is a part of the vocabulary as wide as the model? Of layers' work it is no size. */
+static bool may_be_words(const struct lumos_dimensions *dimensions) {
+  int number = number_of('F');
+  bool may = false;
+  for (int i = 1; i < dimensions->counts[number]; i++) {
+    const struct lumos_term *term = &dimensions->terms[number][i];
+    may = may || (term->words && term->was == dimensions->terms[number][0].was);
+  }
+  return may;
+}
+
+/* Rows of tokens as wide as the model are divided among ranks; *to is their shape. `matrix`: what two dimensions are first of all. */
+static void scatter(const struct lumos_dimensions *dimensions, const char *matrix,
+                    const struct program_dimensions *from, struct program_dimensions *to) {
   int last = from->count - 1;
   const struct lumos_term *features = &dimensions->terms[number_of('F')][0];
-  if (!dimensions->hidden || last < 1 || from->of[last] != features->was) {
+  struct program_dimensions unused;
+  bool weight = last == 1 && strcmp(matrix, "FF") == 0 && take(dimensions, "FF", 0, from, &unused);
+  if (!dimensions->hidden || last < 1 || from->of[last] != features->was || weight || may_be_words(dimensions)) {
     return;
   }
   for (int i = 0; i < last; i++) {
@@ -447,7 +460,7 @@ bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const ch
             (known_as != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
             known;
         if (dimensions->scatter > 1 && !inputs.whole && inputs.first_feature == 0 && depth == 2 && !numbers) {
-          scatter(dimensions, &tensor, &changed);
+          scatter(dimensions, inputs.matrix, &tensor, &changed);
         }
         put_tensor(known_as != NULL ? known_as : &changed, out);
       } else {

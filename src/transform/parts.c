@@ -15,6 +15,21 @@ static uint8_t *find_groups(const struct lumos_job *job) {
   return groups;
 }
 
+enum lumos_switch lumos_parts_recorded(const struct lumos_job *job) {
+  bool several = job->models.count > 0 && job->models.items[0].sizes.tp > 1, known = !several, gathers = false;
+  uint8_t *groups = find_groups(job);
+  for (size_t t = 0; t < job->tasks.count && several && !gathers; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+    bool of_layer = task->kind == LUMOS_COLLECTIVE && task->part == LUMOS_PART_LAYER && groups[comm->group] != 0;
+    known = known || (of_layer && comm->bytes > 0);
+    gathers = of_layer && task->phase == LUMOS_FORWARD && comm->bytes > 0 &&
+              strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0;
+  }
+  free(groups);
+  return gathers ? LUMOS_SWITCH_ON : known ? LUMOS_SWITCH_OFF : 0;
+}
+
 /* The most that one of such ranks moves at once in passes: its activations. */
 static int64_t find_most(const struct lumos_job *job, const uint8_t *groups) {
   int64_t most = 0;
@@ -47,18 +62,18 @@ lumos_string_id *lumos_parts_ops(struct lumos_job *job, bool on) {
   return ops;
 }
 
-uint8_t *lumos_parts_telling(const struct lumos_job *job) {
-  uint8_t *telling = lumos_allocate_zeroed(job->spans.count + 1, 1), *groups = find_groups(job);
+uint8_t *lumos_parts_exchanged(const struct lumos_job *job) {
+  uint8_t *exchanged = lumos_allocate_zeroed(job->spans.count + 1, 1), *groups = find_groups(job);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool tells = task->kind == LUMOS_COLLECTIVE && groups[lumos_detail_of(job, task)->comm.group] != 0;
     uint32_t span = tells ? lumos_shaped_op(job, task) : LUMOS_NONE;
     if (span != LUMOS_NONE) {
-      telling[span] = 1;
+      exchanged[span] = 1;
     }
   }
   free(groups);
-  return telling;
+  return exchanged;
 }
 
 /* NCCL's kernels are named after what they do. */

@@ -170,7 +170,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
   struct cache cache = {0};
   uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job),
-          *telling = reshaping->ops == NULL ? NULL : lumos_parts_telling(job);
+          *exchanged = reshaping->ops == NULL ? NULL : lumos_parts_exchanged(job);
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
   if (reshaping->sizes.was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
@@ -181,7 +181,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
-    if (span->shapes != LUMOS_NO_STRING && (telling == NULL || telling[s] == 0)) {
+    if (span->shapes != LUMOS_NO_STRING && (exchanged == NULL || exchanged[s] == 0)) {
       dimensions.parameters = of_layer.parameters = reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
       uint32_t class = 2 * lumos_number_of(&classes, key) + layered[s];
@@ -195,7 +195,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   }
   free(sides);
   free(layered);
-  free(telling);
+  free(exchanged);
   lumos_numbering_free(&classes);
   lumos_numbering_free(&cache.named);
   lumos_numbering_free(&cache.typed);
@@ -441,9 +441,19 @@ static int64_t change_communication(struct reshaping *reshaping, const struct lu
 
 /* ---- What is told ---- */
 
+static bool is_noted(const struct lumos_job *job, const char *code) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void note_unknown(const struct reshaping *reshaping) {
   enum { TELLING = 100 }; /* one in so many */
-  if (reshaping->all > 0 && reshaping->unknown > reshaping->all / TELLING) {
+  if (!is_noted(reshaping->job, "transform.unknown_shapes") && reshaping->all > 0 &&
+      reshaping->unknown > reshaping->all / TELLING) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text,
                       "%.1f %% of the time of computing kernels is work whose shapes are not known, or not understood: "
@@ -555,18 +565,20 @@ static void record(struct lumos_job *job, const char *argument) {
   }
 }
 
-/* Shards of a sequence gather it in the forward pass; where no communication of several tensor-parallel ranks is known, they may. */
-static bool splits_sequence(const struct reshaping *reshaping) {
-  const struct lumos_job *job = reshaping->job;
-  bool known = false, gathers = false;
-  for (size_t t = 0; t < job->tasks.count && !gathers; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
-    bool tensor = task->kind == LUMOS_COLLECTIVE && reshaping->roles[comm->group] == LUMOS_TENSOR;
-    known = known || tensor;
-    gathers = tensor && strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0;
+/* In how many parts shards have a sequence; where that is not known they may have one each. False: it cannot be divided so. */
+static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
+  struct lumos_sizes *sizes = &reshaping->sizes;
+  if (reshaping->ops == NULL && sizes->shards_were > 1 && lumos_parts_recorded(reshaping->job) != LUMOS_SWITCH_OFF) {
+    sizes->parts_were = sizes->shards_were;
+    sizes->parts = sizes->shards;
   }
-  return gathers || (!known && reshaping->sizes.shards_were > 1);
+  int64_t sequence = sizes->now[LUMOS_SEQUENCE];
+  bool certain = reshaping->ops != NULL || lumos_parts_recorded(reshaping->job) == LUMOS_SWITCH_ON;
+  return !certain || sequence == LUMOS_ABSENT || sequence % sizes->parts == 0 ||
+         lumos_fail(error,
+                    "a sequence of %lld tokens cannot be divided by the %lld ranks of a tensor-parallel group, each of "
+                    "which has a part of it (--sequence-parallel)",
+                    (long long)sequence, (long long)sizes->parts);
 }
 
 static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
@@ -599,6 +611,11 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
 static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, lumos_string_id *ops,
                     struct lumos_error *error) {
   struct reshaping reshaping = {.job = job, .sizes = *sizes, .ops = ops};
+  if (job->models.count == 0) {
+    return lumos_fail(error,
+                      "the recording does not show the sizes of a model, so what others change is not known; record "
+                      "with record_shapes=True, or describe the model with --model-file");
+  }
   struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
   if (hardware == NULL) {
     return false;
@@ -613,11 +630,7 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, lumo
   reshaping.parameters = lumos_allocate(job->ranks.count * sizeof *reshaping.parameters + 1);
   reshaping.factors = lumos_allocate(job->tasks.count * sizeof *reshaping.factors + 1);
   reshaping.were = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *reshaping.were);
-  if (ops == NULL && splits_sequence(&reshaping)) {
-    reshaping.sizes.parts_were = reshaping.sizes.shards_were;
-    reshaping.sizes.parts = reshaping.sizes.shards;
-  }
-  bool done = change(&reshaping, hardware, error);
+  bool done = find_parts(&reshaping, error) && change(&reshaping, hardware, error);
   free(reshaping.roles);
   free(reshaping.shapes);
   free(reshaping.strange);

@@ -225,12 +225,10 @@ bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t shards, bool on, 
   sizes->shards_were = sizes->shards = shards;
   sizes->parts_were = on ? 1 : shards;
   sizes->parts = on ? shards : 1;
-  int64_t sequence = sizes->was[LUMOS_SEQUENCE];
-  return sequence == LUMOS_ABSENT || sequence % shards == 0 ||
+  return sizes->experts == 0 ||
          lumos_fail(error,
-                    "--sequence-parallel=on: a sequence of %lld tokens cannot be divided by the %d ranks of a "
-                    "tensor-parallel group",
-                    (long long)sequence, shards);
+                    "--sequence-parallel: the model has experts, and which of their tokens ranks have a part of is "
+                    "not known");
 }
 
 struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,

@@ -35,7 +35,8 @@ bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct 
 bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct lumos_sizes *sizes,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The same with sequences in parts, which were whole (on), or the other way round. False: they cannot be divided so. */
+/* The same with sequences in parts, which were whole (on), or the other way round. False: the
+ * model has experts, whose tokens are not understood. */
 bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t shards, bool on, struct lumos_sizes *sizes,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -60,11 +60,23 @@ for case in '' '--recompute full' '--pp 2'; do
   built parts --sequence-parallel on
   collectives parts >found
   same expected found "--sequence-parallel on ($case) has other collectives than a true run: $(diff expected found | head -n 6)"
+  lumos-transform --sequence-parallel off parts 2>message | lumos-transform --sequence-parallel on -o again 2>>message || fail "on, off, on ($case): $(head -c 300 message)"
+  collectives again >again.found
+  same found again.found "--sequence-parallel on, off and on ($case) has other collectives than on: $(diff found again.found | head -n 6)"
   collectives recorded >expected
   lumos-transform --sequence-parallel off parts -o whole 2>message || fail "--sequence-parallel off ($case) is not built: $(head -c 300 message)"
   collectives whole >found
   same expected found "--sequence-parallel on, then off ($case) has other collectives: $(diff expected found | head -n 6)"
 done
+
+# Recorded so: no gathers are left, nor what norms and biases need once a step; and what launches a sum says which.
+recorded true --tp 2
+recorded recorded --tp 2 --sequence-parallel on
+built whole --sequence-parallel off
+collectives true >expected
+collectives whole >found
+same expected found "--sequence-parallel off has other collectives than a true run: $(diff expected found | head -n 6)"
+! only task whole | grep -qE '"name":"nccl[^"]*(ReduceScatter|AllGather)' || fail "kernels are named after what they no longer do: $(only task whole | grep -E -m 1 'ReduceScatter|AllGather')"
 
 # One GPU needs no recorded groups to be one rank of every dimension, by which the page tells its tokens a second.
 recorded recorded
@@ -148,6 +160,25 @@ built built --sequence-parallel on
 recorded recorded --tp 2 --pp 2 --schedule zb-h1
 ! lumos-transform --sequence-parallel on recorded >built 2>message || fail 'inputs are gathered for weights that are put off'
 grep -qF 'gradients of weights are put off' message || fail "of weights that are put off it says: $(cat message)"
+
+# Sequences that cannot be divided; experts; and ranks of which nothing says what they exchange.
+recorded recorded --tp 2 --sequence-parallel on --seq 258
+! lumos-transform --tp 4 recorded >built 2>message || fail '258 tokens are divided by 4'
+grep -qF '258 tokens cannot be divided' message || fail "of 258 tokens for 4 ranks it says: $(cat message)"
+! lumos-transform --tp 2 --sequence-parallel on "$source_folder/examples/pairs/h200/mixtral" >built 2>message || fail 'tokens of experts are divided'
+grep -qF 'has experts' message || fail "of experts it says: $(cat message)"
+rm -rf emulated
+# shellcheck disable=SC2086
+emulated-cluster --quiet --plain --steps 2 --record shapes,annotations $model --tp 2 --sequence-parallel on emulated || fail 'the emulated cluster fails: no arguments'
+lumos-parse emulated/rank*.json 2>message | lumos-graph >recorded 2>>message
+for word in on off; do
+  ! lumos-transform --sequence-parallel $word recorded >built 2>message || fail "--sequence-parallel $word goes where nothing shows what ranks exchange"
+  grep -qF 'does not show what tensor-parallel ranks exchange' message || fail "of ranks that show nothing it says: $(cat message)"
+done
+if have_traces; then
+  ! lumos-transform --tp 2 "$traces/ao-ep-moe-2xB200" >built 2>message || fail '--tp 2 of a job without a model'
+  grep -qF 'does not show the sizes of a model' message || fail "of a job without a model it says: $(cat message)"
+fi
 
 recorded recorded --graphs layers --tp 2
 ! lumos-transform --tp 1 recorded >built 2>message || fail 'work without shapes is divided among ranks'

@@ -248,9 +248,17 @@ static void sequences_are_divided(void **state) {
   expect(&dimensions, "aten::native_layer_norm", "[[1024, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[2048, 1, 1024], [], [1024], [1024], []]", true);
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
-  job->models.items[0].sequence = 2049;
-  assert_false(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
-  assert_non_null(strstr(error.text, "2049 tokens"));
+  /* A weight of as many features as there are tokens; and logits, of half a vocabulary that is as wide as the model, but not in a layer. */
+  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::copy_", "[[2048, 1024], [2048, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]",
+         true);
+  job->models.items[0].vocabulary = 2048;
+  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::max", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
+  dimensions = lumos_dimensions_of_layer(&dimensions);
+  expect(&dimensions, "aten::max", "[[2048, 1, 1024]]", "[]", "[[1024, 1, 1024]]", true);
   lumos_job_free(job);
 }
 
