@@ -357,21 +357,22 @@ static bool weave_sums(struct sharding *sharding, const struct lumos_job *from, 
 
 static bool check(const struct sharding *sharding, const struct rebuild_ends *ends, struct lumos_error *error) {
   if (ends->unknown > 0 || ends->items.count == 0) {
-    return lumos_fail(error,
-                      "the recording does not show where attention and the feed-forward block of a layer end, so what "
-                      "tensor-parallel ranks would sum is not known; record the CPU's ops, launched one by one and not "
-                      "as a CUDA graph, or record a job of two such ranks");
-  }
-  if (sharding->sequence && ends->unbegun > 0) {
     return lumos_fail(
-        error, "--sequence-parallel=on: the recorded backward pass does not show where the input of each half is "
-               "needed again: gradients of weights are put off, or passes are compiled; record a 1F1B schedule, and "
-               "without torch.compile");
+        error,
+        "the recording does not show where attention and the feed-forward block of a layer end, so what "
+        "tensor-parallel ranks would exchange is not known; record the CPU's ops, launched one by one and "
+        "not as a CUDA graph, or record a job of %s",
+        sharding->recorded ? "ranks that do so" : "two such ranks");
   }
-  return sharding->activations > 0 ||
+  if (sharding->activations == 0) {
+    return lumos_fail(error, "how large activations are is not known, so neither is what tensor-parallel ranks would "
+                             "exchange; record with record_shapes=True, or describe the model with --model-file");
+  }
+  return !sharding->sequence || ends->unbegun == 0 ||
          lumos_fail(error,
-                    "how large activations are is not known, so neither is what tensor-parallel ranks would sum; "
-                    "record with record_shapes=True, or describe the model with --model-file");
+                    "--sequence-parallel=on: the recorded backward pass does not show where the input of each half is "
+                    "needed again: gradients of weights are put off, or passes are compiled; record a 1F1B schedule, "
+                    "and without torch.compile");
 }
 
 static bool add_sums(struct sharding *sharding, const struct lumos_job *from, struct lumos_error *error) {
