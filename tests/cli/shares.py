@@ -278,7 +278,27 @@ def range_source(text, match):
     compare(text, match['said'], errors[match['source']])
 
 
+def bubble_parts(text, match):
+    """What the findings have of the bubble adds up to what the bars have."""
+    findings = {one['cause']: one['time'] / step for one in document['diagnosis']['findings']}
+    if match['all']:
+        compare(text, match['all'], of_job('pipeline_bubble', spoken))
+        compare(text, match['all'], findings['bubble'] + findings['imbalance'])
+    compare(text, match['rest'], findings['bubble'])
+    compare(text, match['stages'], findings['imbalance'])
+
+
+def launching_parts(text, match):
+    """The headline is the sum of two causes of idle time."""
+    compare(text, match['all'], document['diagnosis']['findings'][0]['time'] / step)
+    compare(text, match['host'], of_job('idle_host', 'simulated'))
+    compare(text, match['launch'], of_job('idle_launch', 'simulated'))
+    compare(text, match['all'], of_job('idle_host', 'simulated') + of_job('idle_launch', 'simulated'))
+
+
 RULES = [(re.compile(pattern), rule) for pattern, rule in [
+    (r'The bubble is a mean over ranks: (?:(?P<all>%s), of which )?(?P<rest>%s) is what the schedule costs and (?P<stages>%s) what unequal stages cost' % (SHARE, SHARE, SHARE), bubble_parts),
+    (r'The headline\u2019s (?P<all>%s) of the step is (?P<host>%s) CPU-bound and (?P<launch>%s) launch latency' % (SHARE, SHARE, SHARE), launching_parts),
     (r'^(?P<what>%s) (?P<all>%s) of the step(?P<ranks>: .*)?$' % ('|'.join(LOSSES), SHARE), loss),
     (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
     (r'^[Rr]ank \d+ arrives ', late),
@@ -341,9 +361,12 @@ def finding(text):
         else:
             known(text, said, time, step)
         rest = rest.replace('(%s)' % said, '', 1)
-    for rank, said in re.findall(r'most of all for rank (\d+)\u2019s \((%s) of the critical path\)' % SHARE, rest):
-        compare(text, said, row_named('pathranks', 'rank', 'rank ' + rank)['time'] / whole('pathranks'))
-        rest = rest.replace('(%s of the critical path' % said, '', 1)
+    for rank, least, said in re.findall(r'most of all for rank (\d+)\u2019s \((at least )?(%s) of the critical path\)' % SHARE, rest):
+        outside = sum(row['time'] for row in table('pathkinds') if row['kind'] == 'outside the recording') # which is no CPU's
+        if bool(least) != (outside > 0):
+            fault(text, said, 'on a path that is %s ns outside the recording' % outside)
+        compare(text, said, (row_named('pathranks', 'rank', 'rank ' + rank)['time'] - outside) / whole('pathranks'))
+        rest = rest.replace('(%s%s of the critical path' % (least, said), '', 1)
     for time, said in re.findall(r'(%s) \((%s) of the unprofiled step\)' % (TIME, SHARE), rest):
         without = document['trust']['unprofiled_step_time']
         if re.search('(?:would take|would cut (?:a|the) step to) ' + re.escape(time), text):
@@ -385,6 +408,10 @@ def finding(text):
 def sentence(text):
     if not re.search(SHARE, text):
         return
+    before, profiler, rest = text.partition(' The profiler itself takes up to ') # behind another reason
+    if profiler:
+        sentence(before)
+        text = profiler.strip() + ' ' + rest
     for pattern, rule in RULES:
         match = pattern.search(text)
         if match:

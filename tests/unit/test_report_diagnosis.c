@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/diagnosis/gains.h"
+#include "report/diagnosis/reason.h"
 #include "report/diagnosis/remedy.h"
 #include <lumos/diagnosis.h>
 #include <lumos/report.h>
@@ -140,10 +141,11 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
   const struct lumos_finding *waiting = find(&diagnosis, LUMOS_CAUSE_WAITING);
   assert_non_null(waiting);
   assert_int_equal(waiting->time, 2333333);
-  expect_sentences(job, "The step takes 100 ms: rank 1\xE2\x80\x99s CPU is 36.0 ms late (36.0 %), and the other 2 "
-                        "ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
-                        "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
-                        "it spends 30.0 ms more there than similar ranks in each step.");
+  expect_sentences(job,
+                   "The step takes 100 ms: rank 1 is 36.0 ms late (36.0 %), as its CPU shows no op or launch "
+                   "for most of that time, and the other 2 ranks wait. Look at what rank 1 does before \xE2\x80\x9C"
+                   "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
+                   "it spends 30.0 ms more there than similar ranks in each step.");
   lumos_diagnosis_free(&diagnosis);
   /* The op lies in two annotations, and the inner one begins when that time is over. */
   static const char *const names[] = {"sparse part", "dense part", "aten::zero_"};
@@ -163,11 +165,11 @@ static void waiting_goes_to_the_late_rank_and_the_op(void **state) {
     }
   }
   diagnosis = diagnose(job);
-  expect_sentences(job,
-                   "The step takes 100 ms: rank 1\xE2\x80\x99s CPU is 36.0 ms late (36.0 %), and the other 2 "
-                   "ranks wait. Look at what rank 1 does in \xE2\x80\x9Csparse part\xE2\x80\x9D before \xE2\x80\x9C"
-                   "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
-                   "it spends 30.0 ms more there than similar ranks in each step.");
+  expect_sentences(job, "The step takes 100 ms: rank 1 is 36.0 ms late (36.0 %), as its CPU shows no op or launch "
+                        "for most of that time, and the other 2 ranks wait. Look at what rank 1 does in "
+                        "\xE2\x80\x9Csparse part\xE2\x80\x9D before \xE2\x80\x9C"
+                        "aten::zero_\xE2\x80\x9D, where no op was recorded (with_stack=True would show more): "
+                        "it spends 30.0 ms more there than similar ranks in each step.");
   forget(job, &diagnosis);
 }
 
@@ -259,7 +261,8 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   struct lumos_diagnosis diagnosis = diagnose(job);
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNRECORDED_RANK, MS(36), 360000);
   expect_sentences(job, "The step takes 100 ms: rank 1 is 36.0 ms late (36.0 %), and the other 2 ranks wait. Record "
-                        "more steps, and check whether another process uses that GPU.");
+                        "more steps, and check whether another process uses that GPU: it waits for work outside the "
+                        "recording while 36.0 ms of the delay pass on the CPU.");
   lumos_diagnosis_free(&diagnosis);
   job->metrics.items[job->metrics.count - 1].value.units = MS(17);
   diagnosis = diagnose(job);
@@ -665,6 +668,47 @@ static void waiting_by_turns_for_cpus_is_theirs(void **state) {
   }
 }
 
+/* Rank 2 is late by 15 ms for what was not recorded: of the mean waiting of (20 + 20 + 0) / 3 = 13.3 ms (15 + 15) / 3 = 10
+ * are for that, and no CPU's. On the critical path it has 62 of 100 ms, of which up to 15 lie outside the recording: 47 are
+ * no majority, and with 5 outside at least 57 are. */
+static void what_was_not_recorded_is_no_cpu_time(void **state) {
+  (void)state;
+  enum { IDLE = 26666666 }; /* the mean, all of it for CPUs */
+  for (int outside = 5; outside <= 15; outside += 10) {
+    const struct parts parts[] = {{.compute = MS(60), .wait = MS(20), .idle = MS(20)},
+                                  {.compute = MS(60), .wait = MS(20), .idle = MS(20)},
+                                  {.compute = MS(60), .idle = MS(40)}};
+    struct lumos_job *job = ranks_with(parts, 3);
+    add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, MS(10), 0);
+    add_kind(job, "late_arrival", 2, "unknown", MS(15));
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, "launch", MS(60));
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, "outside", MS(outside));
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, "gemm", MS(40 - outside));
+    add_metric(job, "critical_path_rank", 2, 0, LUMOS_METRIC_SIMULATED, MS(62), 0);
+    add_metric(job, "critical_path_rank", 0, 0, LUMOS_METRIC_SIMULATED, MS(38), 0);
+    (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_NOT_RECORDED)->time, MS(10));
+    assert_true(find(&diagnosis, LUMOS_CAUSE_NOT_RECORDED)->with_waiting);
+    const struct lumos_finding *cpus = find(&diagnosis, LUMOS_CAUSE_CPU_BOUND);
+    assert_int_equal(cpus->time, IDLE + 3333333);
+    struct report_facts facts;
+    report_facts_read(job, &facts);
+    const struct report_opportunities none = {.job = job};
+    const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    diagnosis_put_finding(&story, cpus, &out);
+    lumos_text_char(&out, '\0');
+    assert_int_equal(
+        strstr(out.bytes, "most of all for rank 2\xE2\x80\x99s (at least 57.0\xC2\xA0% of the critical path)") != NULL,
+        outside == 5);
+    assert_int_equal(strstr(out.bytes, "most of all") != NULL, outside == 5);
+    lumos_text_free(&out);
+    report_facts_free(&facts);
+    forget(job, &diagnosis);
+  }
+}
+
 static void add_transfer(struct lumos_job *job, uint32_t first, uint32_t second, int64_t transfer, int64_t bytes) {
   struct lumos_collective collective = lumos_collective_empty;
   collective.id = (uint32_t)job->collectives.count;
@@ -934,6 +978,89 @@ static void the_best_gain_is_the_larger_one(void **state) {
   forget(job, &diagnosis);
 }
 
+/* The bubble of 30 of 100 ms is no more than a bound: 20 % that were simulated go before it, 14 % do not. */
+static void a_bound_is_no_prediction(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(70), .bubble = MS(30)}};
+  struct lumos_job *job = ranks_with(parts, 1);
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(70));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  expect_finding(&diagnosis, 0, LUMOS_CAUSE_BUBBLE, MS(30), 300000);
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  struct report_opportunity changes[] = {{.kind = lumos_intern_text(job->strings, "cuda_graphs"), .half = MS(80)}};
+  struct report_opportunities opportunities = {.job = job, .changes = {changes, 1, 1}, .step = MS(100)};
+  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+  struct diagnosis_gain best = diagnosis_best_gain(&story), headline = diagnosis_headline_gain(&story);
+  assert_ptr_equal(best.opportunity, &changes[0]);
+  assert_true(diagnosis_same_gain(&best, &headline));
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  diagnosis_put_remedy(&story, &out);
+  lumos_text_char(&out, '\0');
+  assert_non_null(strstr(out.bytes, ", while removing that bubble alone would save up to 30.0\xC2\xA0%."));
+  lumos_text_free(&out);
+  changes[0].half = MS(86);
+  best = diagnosis_best_gain(&story);
+  headline = diagnosis_headline_gain(&story);
+  assert_true(best.at_most);
+  assert_true(diagnosis_same_gain(&best, &headline));
+  report_facts_free(&facts);
+  forget(job, &diagnosis);
+}
+
+/* 41 that the schedule costs and 24 for unequal stages are the 65 of 100 ms that ranks lose on the mean. */
+static void the_bubble_adds_up(void **state) {
+  (void)state;
+  struct lumos_job *job = pipeline_job(5);
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  const struct report_opportunities none = {.job = job};
+  const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  diagnosis_put_own_delay(&story, &out);
+  lumos_text_char(&out, '\0');
+  assert_string_equal(
+      out.bytes, " The bubble is a mean over ranks: 65.0\xC2\xA0%, of which 41.0\xC2\xA0% is what the schedule costs "
+                 "and 24.0\xC2\xA0% what unequal stages cost, as stage 2 (rank 2) has 3.3 times the work of other "
+                 "stages, because it holds the output head, so stages 0 and 1 idle.");
+  lumos_text_free(&out);
+  report_facts_free(&facts);
+  forget(job, &diagnosis);
+}
+
+/* Not where it is 5 % or less, or no CPU is blamed. */
+static void what_the_profiler_may_take_stands_beside_slow_cpus(void **state) {
+  (void)state;
+  static const struct {
+    int64_t profiler, idle_host;
+    bool said;
+  } cases[] = {{MS(6), MS(40), true}, {MS(5), MS(40), false}, {MS(6), 0, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct parts parts[] = {{.compute = MS(60), .idle = MS(40)}};
+    struct lumos_job *job = ranks_with(parts, 1);
+    add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+    add_metric(job, "idle_host", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, cases[i].idle_host, 0);
+    add_metric(job, "profiler_time", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_MEASURED, cases[i].profiler, 0);
+    (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    struct report_facts facts;
+    report_facts_read(job, &facts);
+    const struct report_opportunities none = {.job = job};
+    const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    diagnosis_put_confidence(&story, &out);
+    lumos_text_char(&out, '\0');
+    const char *said = strstr(out.bytes, " The profiler itself takes up to 6.0\xC2\xA0% of the step on CPUs.");
+    assert_int_equal(said != NULL, cases[i].said);
+    assert_int_equal(strstr(out.bytes, "profiler") != NULL, cases[i].said);
+    lumos_text_free(&out);
+    report_facts_free(&facts);
+    forget(job, &diagnosis);
+  }
+}
+
 /* Each figure at its thresholds, alone: above the first it is fair, above the second poor. */
 static void confidence_is_that_of_the_worst_figure(void **state) {
   (void)state;
@@ -1085,6 +1212,10 @@ int main(void) {
       cmocka_unit_test(a_slow_gpu_is_told_by_other_stages),
       cmocka_unit_test(late_compute_of_a_usual_pace_is_no_slow_gpu),
       cmocka_unit_test(waiting_by_turns_for_cpus_is_theirs),
+      cmocka_unit_test(what_was_not_recorded_is_no_cpu_time),
+      cmocka_unit_test(a_bound_is_no_prediction),
+      cmocka_unit_test(the_bubble_adds_up),
+      cmocka_unit_test(what_the_profiler_may_take_stands_beside_slow_cpus),
       cmocka_unit_test(a_slow_link_is_told_by_like_transfers),
       cmocka_unit_test(what_the_profiler_costs_is_not_the_jobs),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),

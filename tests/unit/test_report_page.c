@@ -194,6 +194,10 @@ static void verdict_of_ranks_that_begin_apart(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   assert_non_null(strstr(verdict_of(job, &text), "The step takes 16.0 ms: the GPUs are idle for 10.0 ms (62.5 %)."));
   struct lumos_text page = render(job);
+  assert_has(
+      &page,
+      "One step was recorded, from the first rank\xE2\x80\x99s start to the last one\xE2\x80\x99s end; ranks begin to "
+      "record at different times, and each takes 10.0\xC2\xA0ms to 10.0\xC2\xA0ms");
   assert_has(&page, "Idle time takes 62.5");
   assert_has(&page, "swatch compute\"><a href=\"#term-exposed_compute\">compute</a> <b>37.5"); /* of the legend */
   assert_has(&page, "\"loss\":{\"name\":\"idle\",\"share\":0.625,\"time\":10000000}");
@@ -336,8 +340,9 @@ static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   assert_non_null(strstr(text.bytes, "idle for 4.25 ms (50.0 %)")); /* with the first steps 4 + 4 of 8 + 10 */
   lumos_text_free(&text);
   struct lumos_text page = render(job);
-  assert_has(&page, "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms. The first step, 50.0\xC2\xA0ms, is left out of both: "
-                    "it begins before the change");
+  assert_has(&page,
+             "2\xC2\xA0steps, 8.00\xC2\xA0ms to 9.00\xC2\xA0ms. The first step, 50.0\xC2\xA0ms, is left out of both: "
+             "it begins before the change");
   assert_has(&page, "\"step\":4,\"timeline\":\"simulated\",\"left_out\":true,\"step_time\":50000000}");
   lumos_text_free(&page);
   lumos_job_free(job);

@@ -30,6 +30,7 @@ struct diagnosing {
   const struct lumos_job *job;
   struct diagnosis_figures figures;
   struct diagnosis_parts left; /* of the step, what no finding has yet */
+  int64_t unknown_starts;      /* what of left.not_recorded is waiting for ranks that are late for an unknown cause */
   struct findings findings;
 };
 
@@ -41,7 +42,8 @@ static const struct lumos_finding empty = {.stage = LUMOS_ABSENT_INT,
                                            .group = LUMOS_NONE,
                                            .op = LUMOS_NO_STRING,
                                            .annotation = LUMOS_NO_STRING,
-                                           .op_time = LUMOS_ABSENT};
+                                           .op_time = LUMOS_ABSENT,
+                                           .cpu_time = LUMOS_ABSENT};
 
 static int64_t at_most(int64_t value, int64_t limit) { return value < limit ? value : limit; }
 static int64_t at_least_zero(int64_t value) { return value > 0 ? value : 0; }
@@ -172,6 +174,8 @@ static void explain(const struct diagnosis_figures *figures, struct lumos_findin
     name_op(finding, &excess);
     finding->ratio = report_share(excess.own, excess.others);
     explain_by_loader(figures, finding);
+  } else if (finding->cause == LUMOS_CAUSE_UNRECORDED_RANK) {
+    finding->cpu_time = at_most(at_least_zero(figures->ranks[finding->ranks[0]].late_host), finding->rank_times[0]);
   }
 }
 
@@ -271,6 +275,25 @@ static void find_late_ranks(struct diagnosing *search) {
     find_late(search, causes[i], named);
   }
   free(named);
+}
+
+/* A rank that is late for a cause that was not recorded, as where its recording begins later, is late by nothing that its
+ * CPU is known to do: those that are there before it wait for what is not recorded. */
+static void take_waiting_for_unknown(struct diagnosing *search) {
+  const struct lumos_job *job = search->job;
+  const struct diagnosis_rank *ranks = search->figures.ranks;
+  int64_t latest_by = 0;
+  __int128 waits = 0;
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    latest_by = ranks[r].late_unknown > latest_by ? ranks[r].late_unknown : latest_by;
+  }
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    int64_t wait = at_most(ranks[r].waits, latest_by - at_least_zero(ranks[r].late_unknown));
+    waits += (__int128)wait * lumos_rank_weight(&job->ranks.items[r]);
+  }
+  search->unknown_starts = at_most((int64_t)(waits / search->figures.weight), search->left.wait);
+  take(&search->left.wait, search->unknown_starts);
+  search->left.not_recorded = report_sum(search->left.not_recorded, search->unknown_starts);
 }
 
 /* ---- The pipeline ---- */
@@ -412,6 +435,7 @@ static void find_rest(struct diagnosing *search) {
     struct lumos_finding finding = empty;
     finding.cause = rest[i].cause;
     finding.time = rest[i].time;
+    finding.with_waiting = rest[i].cause == LUMOS_CAUSE_NOT_RECORDED && search->unknown_starts > 0;
     add_finding(search, finding);
   }
 }
@@ -451,6 +475,18 @@ static int by_time(const void *left, const void *right) {
   return a->time != b->time ? LUMOS_ORDER(b->time, a->time) : LUMOS_ORDER(a->cause, b->cause);
 }
 
+/* A rank of whom it is known how late it is goes before what else was not recorded, unless that is most of both. */
+static void put_unrecorded_rank_first(struct diagnosing *search) {
+  struct lumos_finding *items = search->findings.items;
+  for (size_t i = 1; i < search->findings.count && items[0].cause == LUMOS_CAUSE_NOT_RECORDED; i++) {
+    if (items[i].cause == LUMOS_CAUSE_UNRECORDED_RANK && items[i].time >= items[0].time / MOST_OF) {
+      struct lumos_finding late = items[i];
+      memmove(&items[1], &items[0], i * sizeof late);
+      items[0] = late;
+    }
+  }
+}
+
 /* Where nothing is large the GPUs compute, which is then what there is to say. */
 static void find_compute(struct diagnosing *search) {
   struct findings *findings = &search->findings;
@@ -476,12 +512,14 @@ void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnos
     search.left = search.figures.parts;
     find_slow_link(&search);
     find_late_ranks(&search);
+    take_waiting_for_unknown(&search);
     find_imbalance(&search);
     find_loader(&search);
     find_idle(&search);
     find_rest(&search);
     name_communication(&search);
     lumos_vector_sort(&search.findings, by_time);
+    put_unrecorded_rank_first(&search);
     find_compute(&search);
     diagnosis->findings = search.findings.items;
     diagnosis->count = search.findings.count;

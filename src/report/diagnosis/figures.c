@@ -120,6 +120,8 @@ static void add_lateness(struct diagnosis_figures *figures, const struct lumos_m
       rank->late_compute = report_sum(rank->late_compute, value);
     } else if (strcmp(kind, "host") == 0) {
       rank->late_host = report_sum(rank->late_host, value);
+    } else if (strcmp(kind, "unknown") == 0) {
+      rank->late_unknown = report_sum(rank->late_unknown, value);
     }
   }
 }
@@ -135,6 +137,7 @@ static void read_ranks(struct diagnosis_figures *figures) {
     struct diagnosis_rank *rank = &figures->ranks[i];
     rank->late_compute = rank->steps > 0 ? rank->late_compute / rank->steps : 0;
     rank->late_host = rank->steps > 0 ? rank->late_host / rank->steps : 0;
+    rank->late_unknown = rank->steps > 0 ? rank->late_unknown / rank->steps : 0;
   }
 }
 

@@ -57,6 +57,25 @@ static bool leaves_measured_out(const struct report_facts *facts) {
   return any;
 }
 
+/* ", 19.4 ms from the first rank's start to the last one's end, while single ranks take 12.3 ms to 18.6 ms": ranks of one
+ * recorded step begin to record at different times, so that no rank takes as long as the step. */
+static void put_ranks_apart(const struct report_facts *facts, int64_t step, struct lumos_text *out) {
+  enum { LEAST = 50 }; /* chosen: a difference of less than one in so many ns of the step is not seen */
+  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT;
+  for (size_t i = 0; i < facts->ranks.count; i++) {
+    int64_t time = report_row_mean(&facts->ranks.items[i], MEASURED, FIGURE_STEP_TIME);
+    least = time != LUMOS_ABSENT && (least == LUMOS_ABSENT || time < least) ? time : least;
+    most = time > most ? time : most;
+  }
+  if (facts->ranks.count > 1 && most != LUMOS_ABSENT && most < step - step / LEAST) {
+    lumos_text_put(out, ", from the first rank\xE2\x80\x99s start to the last one\xE2\x80\x99s end; ranks begin to "
+                        "record at different times, and each takes ");
+    report_put_time(out, least);
+    lumos_text_put(out, " to ");
+    report_put_time(out, most);
+  }
+}
+
 /* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out: it begins before the change" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
@@ -73,6 +92,9 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   }
   if (rows->count < 2 || least == LUMOS_ABSENT) {
     lumos_text_put(out, rows->count == 1 && timeline == MEASURED ? "One step was recorded" : "");
+    if (rows->count == 1 && timeline == MEASURED && rows == &facts->job_steps) {
+      put_ranks_apart(facts, least, out);
+    }
     return;
   }
   lumos_text_put(out, out->length > 0 ? ". " : "");

@@ -139,12 +139,17 @@ static bool counts_as_change(const struct diagnosis_story *story, const struct d
          (strcmp(kind, "gemm") == 0 && report_practice_multiplies_wide(&story->opportunities->practice));
 }
 
+/* A bound is no prediction: what was simulated goes before one that is not more than twice as large (chosen). */
+static bool outdoes_bound(const struct diagnosis_gain *gain, const struct diagnosis_gain *bound) {
+  return !gain->at_most && gain->share >= DIAGNOSIS_LARGE_SHARE && gain->share >= bound->share / 2;
+}
+
 struct diagnosis_gain diagnosis_best_gain(const struct diagnosis_story *story) {
   const struct report_opportunity_list *changes = &story->opportunities->changes;
   struct diagnosis_gain best = diagnosis_cure(story), work = diagnosis_best_work(story);
   if (changes->count > 0 && diagnosis_predicts(story->diagnosis)) {
     struct diagnosis_gain change = simulated_gain(story, &changes->items[0], true, LUMOS_CAUSE_COMPUTE);
-    best = change.share > best.share ? change : best;
+    best = change.share > best.share || (best.at_most && outdoes_bound(&change, &best)) ? change : best;
   }
   bool of_work = best.share == LUMOS_ABSENT || (work.share > best.share && counts_as_change(story, &work));
   return of_work ? work : best;
@@ -154,9 +159,11 @@ bool diagnosis_only_computes(const struct diagnosis_story *story) {
   return story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_COMPUTE;
 }
 
-/* Something else helps at least twice as much, so that it is what to do first. */
+/* Something else helps at least twice as much, so that it is what to do first; of a cure that was not simulated no more is
+ * known than its bound. */
 static bool is_outdone(const struct diagnosis_gain *cure, const struct diagnosis_gain *best) {
-  return cure->share != LUMOS_ABSENT && best->share >= DIAGNOSIS_LARGE_SHARE && best->share / 2 >= cure->share;
+  return cure->share != LUMOS_ABSENT && best->share >= DIAGNOSIS_LARGE_SHARE &&
+         (cure->at_most ? outdoes_bound(best, cure) : best->share / 2 >= cure->share);
 }
 
 struct diagnosis_gain diagnosis_headline_gain(const struct diagnosis_story *story) {

@@ -22,7 +22,21 @@ static void put_errors(const struct diagnosis_story *story, struct lumos_text *o
   }
 }
 
-void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out) {
+/* " The profiler may take up to 11.7 % of the step on those CPUs." behind a finding that they launch too slowly, where that is
+ * much and not the sentence before. */
+static void put_profiler(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_diagnosis *diagnosis = story->diagnosis;
+  int64_t share = diagnosis->limits[LUMOS_LIMIT_PROFILER].size;
+  bool blames = diagnosis->count > 0 && diagnosis->findings[0].cause == LUMOS_CAUSE_CPU_BOUND;
+  bool told = diagnosis->limit == LUMOS_LIMIT_PROFILER || diagnosis->limit == LUMOS_LIMIT_RECORDING;
+  if (blames && !told && share != LUMOS_ABSENT && share > DIAGNOSIS_LARGE_SHARE) {
+    lumos_text_put(out, " The profiler itself takes up to ");
+    report_put_share(out, share);
+    lumos_text_put(out, " of the step on CPUs.");
+  }
+}
+
+static void put_reason(const struct diagnosis_story *story, struct lumos_text *out) {
   static const char *const before[LUMOS_LIMITS] = {
       [LUMOS_LIMIT_NOTHING_MEASURED] = "There is no measured step to compare the model with",
       [LUMOS_LIMIT_CHANGED] = "The changed job was never measured, so that its error is unknown",
@@ -74,4 +88,9 @@ void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_
                                                               : " of the step");
   }
   lumos_text_char(out, '.');
+}
+
+void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out) {
+  put_reason(story, out);
+  put_profiler(story, out);
 }

@@ -159,7 +159,11 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
     return;
   }
   put_what_is_left(story, finding, out);
-  if (finding->cause == LUMOS_CAUSE_BUBBLE) {
+  if (finding->cause == LUMOS_CAUSE_UNRECORDED_RANK && finding->cpu_time >= finding->time / 2) {
+    lumos_text_put(out, ": it waits for work outside the recording while ");
+    report_put_time(out, finding->cpu_time);
+    lumos_text_put(out, " of the delay pass on the CPU");
+  } else if (finding->cause == LUMOS_CAUSE_BUBBLE) {
     put_other_schedule(story->job, out);
   } else if (late && is_large_ratio(finding->ratio)) {
     lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");

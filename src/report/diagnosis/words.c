@@ -10,6 +10,7 @@
 
 enum {
   MOST_RANKS_NAMED = 4,
+  ROUNDED = 10,  /* millionths: sums of shares that differ by less are the same but for rounding */
   WAITS_FOR = 2, /* a rank waits for the late one if it waits for at least one in so many ns of its delay */
   TEN = 10,
 };
@@ -118,6 +119,8 @@ static void put_time_late(const struct diagnosis_story *story, const struct lumo
 static void put_late(const struct diagnosis_story *story, const struct lumos_finding *finding, const char *whose,
                      struct lumos_text *out) {
   bool several = count_ranks(story, finding) > 1;
+  bool silent = !several && finding->cause == LUMOS_CAUSE_SLOW_CPU && finding->before_op;
+  whose = silent ? NULL : whose; /* why it launches nothing was not recorded: whether its CPU is slow is not known */
   if (several) {
     if (whose != NULL) {
       lumos_text_format(out, "the %ss of ", whose);
@@ -132,6 +135,7 @@ static void put_late(const struct diagnosis_story *story, const struct lumos_fin
     lumos_text_put(out, is_doubtful(story) ? " seems " : " is ");
   }
   put_time_late(story, finding, out);
+  lumos_text_put(out, silent ? ", as its CPU shows no op or launch for most of that time" : "");
   put_waiting_ranks(story, finding, out);
 }
 
@@ -156,9 +160,12 @@ static void put_idle_stages(const struct lumos_finding *finding, struct lumos_te
   }
 }
 
-static void put_imbalance(const struct diagnosis_story *story, const struct lumos_finding *finding,
-                          struct lumos_text *out) {
-  bool layers = finding->part == LUMOS_PART_LAYER, in_layers = !layers && finding->part_ratio != LUMOS_ABSENT;
+/* "stage 3 (rank 3) holds the output head, 2.8 times a layer's work, so stages 0 to 2 idle" */
+static void put_heavy_stage(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                            struct lumos_text *out) {
+  bool layers = finding->part == LUMOS_PART_LAYER;
+  /* What is less than a layer, as where CPUs set the pace and it is launched at once, explains by its being there. */
+  bool in_layers = !layers && finding->part_ratio != LUMOS_ABSENT && finding->part_ratio >= 1000000;
   lumos_text_format(out, "stage %d (", finding->stage);
   put_ranks(story, finding, out);
   lumos_text_put(out, in_layers ? ") holds " : ") has ");
@@ -179,6 +186,11 @@ static void put_imbalance(const struct diagnosis_story *story, const struct lumo
     lumos_text_put(out, " a layer\xE2\x80\x99s work");
   }
   put_idle_stages(finding, out);
+}
+
+static void put_imbalance(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                          struct lumos_text *out) {
+  put_heavy_stage(story, finding, out);
   lumos_text_put(out, ": the imbalance costs ");
   put_cost(story, finding->time, out);
 }
@@ -230,27 +242,39 @@ static const char *subject_of(const struct diagnosis_story *story, enum lumos_ca
   return one ? subjects[cause].one : subjects[cause].several;
 }
 
-/* What unequal stages add to the bubble is a finding of its own. */
-static void put_rest_of_bubble(const struct diagnosis_story *story, struct lumos_text *out) {
+static const struct lumos_finding *finding_of(const struct diagnosis_story *story, enum lumos_cause cause) {
   for (size_t i = 0; i < story->diagnosis->count; i++) {
-    if (story->diagnosis->findings[i].cause == LUMOS_CAUSE_IMBALANCE) {
-      lumos_text_put(out, " beside what unequal stages cost");
-      return;
+    if (story->diagnosis->findings[i].cause == cause) {
+      return &story->diagnosis->findings[i];
     }
+  }
+  return NULL;
+}
+
+/* ", and unequal stages cost another 721 us (2.5 %)": both are bubble. */
+static void put_rest_of_bubble(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_finding *stage = finding_of(story, LUMOS_CAUSE_IMBALANCE);
+  if (stage != NULL) {
+    lumos_text_put(out, ", and unequal stages cost another ");
+    put_cost(story, stage->time, out);
   }
 }
 
-/* ", most of all for rank 7's (62.8 % of the critical path)": of several, the one that most of the path is on. */
+/* ", most of all for rank 7's (62.8 % of the critical path)": of several, the one that most of the path is on. What the
+ * path has outside the recording is no CPU's time, and may be on that rank: without it the share is the least that it can be. */
 static void put_slowest_cpu(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct lumos_job *job = story->job;
-  int64_t all = 0, most = 0;
+  int64_t all = 0, most = 0, outside = 0;
   int32_t slowest = LUMOS_ABSENT_INT;
   int64_t *times = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *times);
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
-    uint32_t rank = strcmp(lumos_string(job->strings, metric->name), "critical_path_rank") == 0
-                        ? lumos_job_rank(job, metric->scope.rank)
-                        : LUMOS_NONE;
+    const char *name = lumos_string(job->strings, metric->name);
+    uint32_t rank = strcmp(name, "critical_path_rank") == 0 ? lumos_job_rank(job, metric->scope.rank) : LUMOS_NONE;
+    if (strcmp(name, "critical_path_kind") == 0 && report_step_counts(story->facts, metric->scope.step) &&
+        strcmp(lumos_string(job->strings, metric->scope.kind), "outside") == 0) {
+      outside = report_sum(outside, report_decimal_as(metric->value, 0));
+    }
     if (rank != LUMOS_NONE && report_step_counts(story->facts, metric->scope.step)) {
       int64_t time = report_decimal_as(metric->value, 0);
       times[rank] = report_sum(times[rank], time);
@@ -262,9 +286,10 @@ static void put_slowest_cpu(const struct diagnosis_story *story, struct lumos_te
     most = times[r] > most ? times[r] : most;
   }
   free(times);
-  if (most > all / 2 && lumos_job_weight(job) > 1) {
+  if (most - outside > all / 2 && lumos_job_weight(job) > 1) {
     lumos_text_format(out, ", most of all for rank %d\xE2\x80\x99s (", slowest);
-    report_put_share(out, report_share(most, all));
+    lumos_text_put(out, outside > 0 ? "at least " : "");
+    report_put_share(out, report_share(most - outside, all));
     lumos_text_put(out, " of the critical path)");
   }
 }
@@ -296,8 +321,13 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
       put_cost(story, finding->time, out);
       if (finding->cause == LUMOS_CAUSE_BUBBLE) {
         put_rest_of_bubble(story, out);
+      } else if (finding->with_waiting && finding->cause == LUMOS_CAUSE_NOT_RECORDED) {
+        lumos_text_put(out, ", which includes waiting for ranks that are late for a cause that was not recorded");
       } else if (finding->with_waiting) {
         put_slowest_cpu(story, out);
+      } else if (finding->cause == LUMOS_CAUSE_CPU_BOUND &&
+                 report_facts_whole(story->facts, SIMULATED)->figures[SIMULATED].of[FIGURE_IDLE_LAUNCH] > 0) {
+        lumos_text_put(out, ", launch latency included");
       }
   }
 }
@@ -358,6 +388,7 @@ static void put_not_recorded(const struct diagnosis_story *story, const struct l
     lumos_text_put(out, "; ");
     report_put_share(out, share);
     lumos_text_put(out, " of the step lies outside the recording");
+    lumos_text_put(out, first->cause == LUMOS_CAUSE_UNRECORDED_RANK ? ", most of that delay included" : "");
   }
 }
 
@@ -424,6 +455,23 @@ void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_te
   lumos_text_char(out, '.');
 }
 
+/* " The headline's 41.5 % is 40.0 % CPU-bound and 1.5 % launch latency." where it is no more than that. */
+static void put_parts_of_launching(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                                   struct lumos_text *out) {
+  const struct report_row *whole = report_facts_whole(story->facts, SIMULATED);
+  int64_t host = report_row_share(story->facts, whole, SIMULATED, FIGURE_IDLE_HOST);
+  int64_t launch = report_row_share(story->facts, whole, SIMULATED, FIGURE_IDLE_LAUNCH);
+  if (host > 0 && launch > 0 && llabs(host + launch - finding->share) <= ROUNDED) {
+    lumos_text_put(out, " The headline\xE2\x80\x99s ");
+    report_put_share(out, finding->share);
+    lumos_text_put(out, " of the step is ");
+    report_put_share(out, host);
+    lumos_text_put(out, " CPU-bound and ");
+    report_put_share(out, launch);
+    lumos_text_put(out, " launch latency.");
+  }
+}
+
 /* Some of what is CPU-bound counts as the cost of synchronizations, beside the time that these take themselves. */
 static bool adds_to_synchronization(const struct diagnosis_story *story) {
   const struct report_row *row = report_facts_whole(story->facts, SIMULATED);
@@ -436,12 +484,40 @@ static bool adds_to_synchronization(const struct diagnosis_story *story) {
   return adds;
 }
 
+/* " On the mean of all ranks the bubble is 24.3 % that the schedule costs and 2.5 % for unequal stages: stage 1 ...": what
+ * the findings have of it adds up to what the bars have. */
+static void put_parts_of_bubble(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_finding *stage = finding_of(story, LUMOS_CAUSE_IMBALANCE);
+  const struct lumos_finding *rest = finding_of(story, LUMOS_CAUSE_BUBBLE);
+  if (stage != NULL && rest != NULL) {
+    const struct report_facts *facts = story->facts;
+    enum report_timeline timeline = report_facts_spoken(facts);
+    int64_t all = report_row_share(facts, report_facts_whole(facts, timeline), timeline, FIGURE_PIPELINE_BUBBLE);
+    bool adds_up = all != LUMOS_ABSENT && llabs(all - rest->share - stage->share) <= ROUNDED;
+    lumos_text_put(out, " The bubble is a mean over ranks: ");
+    if (adds_up) {
+      report_put_share(out, all);
+      lumos_text_put(out, ", of which ");
+    }
+    report_put_share(out, rest->share);
+    lumos_text_put(out, " is what the schedule costs and ");
+    report_put_share(out, stage->share);
+    lumos_text_put(out, " what unequal stages cost, as ");
+    put_heavy_stage(story, stage, out);
+    lumos_text_char(out, '.');
+  } else if (stage != NULL) {
+    lumos_text_put(out, " What the imbalance costs is a part of the bubble.");
+  }
+}
+
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct lumos_finding *first = story->diagnosis->count > 0 ? &story->diagnosis->findings[0] : NULL;
-  if (first != NULL && first->cause == LUMOS_CAUSE_IMBALANCE) {
-    lumos_text_put(out, " What the imbalance costs is a part of the bubble.");
+  if (first != NULL && (first->cause == LUMOS_CAUSE_IMBALANCE || first->cause == LUMOS_CAUSE_BUBBLE)) {
+    put_parts_of_bubble(story, out);
   } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND && diagnosis_is_slowed(story)) {
     lumos_text_put(out, " Idle time in the bars contains what the profiler costs; the headline leaves that out.");
+  } else if (first != NULL && first->cause == LUMOS_CAUSE_NOT_RECORDED && first->with_waiting) {
+    lumos_text_put(out, " The headline adds waiting for ranks that are late for a cause that was not recorded.");
   } else if (first != NULL && first->with_waiting) {
     lumos_text_put(out, " The headline adds waiting for other ranks, whose CPUs are behind, too.");
   } else if (first != NULL && first->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
@@ -449,6 +525,8 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
   } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND && adds_to_synchronization(story)) {
     lumos_text_put(out,
                    " The headline leaves out what is CPU-bound because a synchronization had stopped the CPU before.");
+  } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND) {
+    put_parts_of_launching(story, first, out);
   }
   for (size_t i = 0; first != NULL && i < story->diagnosis->count && i < 2; i++) {
     const struct lumos_finding *finding = first + i;

@@ -308,7 +308,8 @@ static void fill_changes(const struct gains *gains, const struct diagnosis_gain 
   bool first = diagnosis_same_gain(&headline, cure), told = cure->share == LUMOS_ABSENT;
   for (size_t i = 0; i < opportunities->changes.count; i++) {
     const struct report_opportunity *change = &opportunities->changes.items[i];
-    if (!told && (first || change->half > cure->time)) {
+    bool bound = cure->at_most && i == 0; /* goes behind what was simulated, unless it is what to do first */
+    if (!told && (first || (!bound && change->half > cure->time))) {
       fill_cure(gains, cure, report_section_item(section, "actions"));
       told = true;
     }
@@ -348,7 +349,7 @@ static void put_help_finding(const struct page *page, struct lumos_text *out) {
     lumos_text_put(out, "Gains cannot be predicted");
   } else if (gain.share != LUMOS_ABSENT) {
     diagnosis_put_changing(&story, &gain, out);
-    lumos_text_put(out, " would help most");
+    lumos_text_put(out, gain.at_most ? " could help most" : " would help most");
   } else {
     report_put_opportunities_finding(&page->content->opportunities, out);
   }
