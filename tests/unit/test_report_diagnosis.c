@@ -270,6 +270,32 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   forget(job, &diagnosis);
 }
 
+/* Ranks lack 50 of 100 ms on the mean, of which a third of the 36 are the late rank's: 38 are more than 36, but it is known
+ * whose those are; 78, if they lack 90, are more than twice as much. */
+static void an_unrecorded_rank_goes_before_what_else_was_not_recorded(void **state) {
+  (void)state;
+  for (int lacking = 50; lacking <= 90; lacking += 40) {
+    struct lumos_job *job = late_job(0, MS(36));
+    add_metric(job, "not_recorded", 1, 0, LUMOS_METRIC_MEASURED, MS(25), 0);
+    add_metric(job, "not_recorded", LUMOS_ABSENT_INT, 0, LUMOS_METRIC_MEASURED, MS(lacking), 0);
+    (void)add_task(job, add_lane(job, 1, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    bool rank_first = lacking == 50;
+    assert_int_equal(diagnosis.findings[rank_first ? 0 : 1].cause, LUMOS_CAUSE_UNRECORDED_RANK);
+    assert_int_equal(diagnosis.findings[rank_first ? 1 : 0].time, MS(lacking - 12));
+    if (rank_first) {
+      struct report_facts facts;
+      report_facts_read(job, &facts);
+      const struct report_opportunities none = {.job = job};
+      const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
+      expect_first_sentence(&story,
+                            "; 50.0\xC2\xA0% of the step lies outside the recording, most of that delay included.");
+      report_facts_free(&facts);
+    }
+    forget(job, &diagnosis);
+  }
+}
+
 /* Two ranks are late by 36 and 30 ms: side by side, so that 36 is what they cost. */
 static void ranks_that_are_late_together_are_named_together(void **state) {
   (void)state;
@@ -1200,6 +1226,7 @@ int main(void) {
       cmocka_unit_test(a_cpu_that_is_hardly_slower_is_not_blamed),
       cmocka_unit_test(a_slow_gpu_is_told_by_its_kernels),
       cmocka_unit_test(a_late_rank_may_be_unrecorded),
+      cmocka_unit_test(an_unrecorded_rank_goes_before_what_else_was_not_recorded),
       cmocka_unit_test(ranks_that_are_late_together_are_named_together),
       cmocka_unit_test(a_rank_nearly_as_late_is_named_too),
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),

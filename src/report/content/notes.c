@@ -118,8 +118,16 @@ static void set_string(const struct lumos_job *job, struct report_scope *item, c
   report_set_take(item, name, &text);
 }
 
+/* A name of a file may be that of a host or a person, so that the report withholds it: the reader learns where it is. */
+static void put_where_named(const struct lumos_job *job, const struct lumos_note *note, struct lumos_text *out) {
+  if (strcmp(lumos_string(job->strings, note->code), "parse.not_a_trace") == 0) {
+    lumos_text_put(out, out->length > 0 ? "; " : "");
+    lumos_text_put(out, "reports leave out names of files: --details shows this one");
+  }
+}
+
 static void fill_note(const struct lumos_job *job, const struct merged_notes *merged, const struct merged *note,
-                      struct report_scope *item) {
+                      bool details, struct report_scope *item) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_set_text(item, "level", lumos_level_name((enum lumos_level)note->note->level));
   set_string(job, item, "code", note->note->code);
@@ -132,8 +140,14 @@ static void fill_note(const struct lumos_job *job, const struct merged_notes *me
   put_where(merged, note, &text);
   report_section_if(item, "has_where", note->rank_count > 0);
   report_set_take(item, "where", &text);
-  report_section_if(item, "has_cure", note->note->cure != LUMOS_NO_STRING);
-  set_string(job, item, "cure", note->note->cure);
+  if (note->note->cure != LUMOS_NO_STRING) {
+    put_string(job, note->note->cure, &text);
+  }
+  if (!details) {
+    put_where_named(job, note->note, &text);
+  }
+  report_section_if(item, "has_cure", text.length > 0);
+  report_set_take(item, "cure", &text);
 }
 
 /* "of 3 inputs", or with details "of 3 inputs: a.json.gz, b.json.gz, c.json.gz" */
@@ -206,7 +220,7 @@ static void put_finding(const struct merged_notes *merged, struct lumos_text *ou
 }
 
 /* The first warnings stand open, what is folded is counted. */
-static void fill_notes(const struct lumos_job *job, const struct merged_notes *merged, size_t warnings,
+static void fill_notes(const struct lumos_job *job, const struct merged_notes *merged, bool details, size_t warnings,
                        struct report_scope *scope) {
   struct report_scope *folded = NULL;
   size_t open = 0;
@@ -219,7 +233,7 @@ static void fill_notes(const struct lumos_job *job, const struct merged_notes *m
     if (!is_open && folded == NULL) {
       folded = report_section_item(scope, "folded_notes");
     }
-    fill_note(job, merged, note, report_section_item(is_open ? scope : folded, "notes"));
+    fill_note(job, merged, note, details, report_section_item(is_open ? scope : folded, "notes"));
   }
   if (folded != NULL) {
     struct lumos_text count = LUMOS_TEXT_BUFFER;
@@ -239,7 +253,7 @@ void report_fill_notes(const struct lumos_job *job, bool details, size_t warning
   struct lumos_text finding = LUMOS_TEXT_BUFFER;
   put_finding(&merged, &finding);
   report_set_take(scope, "notes_finding", &finding);
-  fill_notes(job, &merged, warnings, scope);
+  fill_notes(job, &merged, details, warnings, scope);
   free_notes(&merged);
   for (size_t i = 0; i < job->history.count && i < MOST_HISTORY; i++) {
     fill_history(job, &job->history.items[i], details, scope);
