@@ -192,14 +192,14 @@ static uint32_t end_of_product(const struct rebuild_blocks *blocks, const struct
   return from;
 }
 
-/* The piece of a pass, and with `put_off` (NULL: nothing was) each product of a weight's gradient behind that of the
+/* The piece of a pass (NULL: it has none), and with `put_off` (NULL: nothing was) each product of a weight's gradient behind that of the
  * input's. */
 static void add_piece(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
                       const struct rebuild_piece *piece, const struct rebuild_piece *put_off,
                       const struct rebuild_slot *slot, int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
   uint32_t next = 0;
-  for (uint32_t i = 0; i < piece->count; i++) {
+  for (uint32_t i = 0; piece != NULL && i < piece->count; i++) {
     uint32_t b = passes->blocks.items[piece->first + i];
     add_block(writer, b, slot, layer);
     uint32_t end = put_off == NULL || !multiplies(blocks, &blocks->items.items[b])

@@ -30,7 +30,8 @@ static void a_file_appears_at_commit(void **state) {
   assert_true(lumos_output_open(&output, path, &error));
   lumos_text_put(&output.text, "whole");
   assert_int_equal(access(path, F_OK), -1);
-  assert_int_equal(unit_folder_count(*state), output.unnamed ? 0 : 1); /* as the file system knows files without names */
+  assert_int_equal(unit_folder_count(*state),
+                   output.unnamed ? 0 : 1); /* as the file system knows files without names */
   assert_true(lumos_output_commit(&output, &error));
   (void)umask(old_mask);
   expect_file(path, "whole");
