@@ -36,8 +36,8 @@ struct page {
   const struct detail *detail;
   const size_t *order; /* by job: how many have worse news, or come first */
   struct report_scope *root;
-  struct lumos_arena *arena; /* of names that are made here */
-  struct lumos_text summary; /* the tables as JSON */
+  struct lumos_arena *arena;  /* of names that are made here */
+  struct lumos_text *summary; /* the tables as JSON */
 };
 
 /* ---- Links ---- */
@@ -259,9 +259,9 @@ static void set_table(const struct page *page, struct report_scope *scope, struc
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_table_html(table, &text);
   report_set_take(scope, "table", &text);
-  lumos_text_format(&page->summary, "%s\"%s\":", page->summary.length > strlen("{\"tables\":{") ? ",\n" : "",
+  lumos_text_format(page->summary, "%s\"%s\":", page->summary->length > strlen("{\"tables\":{") ? ",\n" : "",
                     table->name);
-  report_table_json(table, &page->summary);
+  report_table_json(table, page->summary);
   report_table_free(table);
 }
 
@@ -434,7 +434,7 @@ static void fill_model(const struct page *page, const struct lumos_nights_option
   report_set_take(page->root, "title", &text);
   history_put_counts(&text, page->history);
   report_set_take(page->root, "counts", &text);
-  lumos_text_put(&page->summary, "{\"tables\":{");
+  lumos_text_put(page->summary, "{\"tables\":{");
   list_jobs(page, &table);
   set_table(page, page->root, &table);
   report_section(page->root, "jobs");
@@ -446,20 +446,20 @@ static void fill_model(const struct page *page, const struct lumos_nights_option
   put_left_out(page, &text);
   report_section_if(page->root, "less", text.length > 0);
   report_set_take(page->root, "left_out", &text);
-  lumos_text_put(&page->summary, "}}\n");
-  report_set_take(page->root, "summary", &page->summary);
+  lumos_text_put(page->summary, "}}\n");
+  report_set_take(page->root, "summary", page->summary);
 }
 
 static bool write_page(struct page *page, const struct report_page_files *files,
                        const struct lumos_nights_options *options, struct lumos_text *out, struct lumos_error *error) {
   struct report_model *model = report_model_new();
   page->root = report_model_root(model);
-  page->summary = (struct lumos_text)LUMOS_TEXT_BUFFER;
+  *page->summary = LUMOS_TEXT_BUFFER;
   report_page_files_fill(files, page->root);
   fill_model(page, options);
   bool done = report_page_files_render(files, model, out, error);
   report_model_free(model);
-  lumos_text_free(&page->summary);
+  lumos_text_free(page->summary);
   return done;
 }
 
@@ -470,7 +470,8 @@ bool lumos_nights_page(const struct lumos_nights *history, const struct lumos_ni
   bool done = report_page_files_load(options->template_folder, "history.html", &files, error);
   if (done) {
     size_t *order = order_jobs(history);
-    struct page page = {.history = history, .order = order, .arena = lumos_arena_new()};
+    struct lumos_text summary;
+    struct page page = {.history = history, .order = order, .arena = lumos_arena_new(), .summary = &summary};
     for (int i = 0; done && i < DETAILS && (i == 0 || out->length - start >= LARGEST_PAGE); i++) {
       out->length = start;
       page.detail = &details[i];
