@@ -143,6 +143,13 @@ has_traces() { [ -n "$(find -L "$1" -maxdepth 1 -type f ! -name '.*' -regex "$is
 # report NAME INPUT...: into $made; its messages into $made/message.
 report() {
   if lumos-report --run last "${@:2}" -o "$made/$night.html" --summary "$made/$night.json" 2>"$made/message"; then
+    # Of a trace that is cut or damaged in its midst the report is of what is left, which is no night to compare with.
+    if grep -E '^lumos-report: warning: .*the trace is (cut|damaged) at byte' "$made/message" >"$made/damage"; then
+      mv "$made/damage" "$made/message"
+      rm "$made/$night.html" "$made/$night.json"
+      return 1
+    fi
+    rm "$made/damage"
     sed -n 's/^lumos-report: warning: \(.* left out.*\)/\1/p' "$made/message" | while IFS= read -r line; do say "$1: $line"; done
     return
   fi

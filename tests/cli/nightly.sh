@@ -191,6 +191,15 @@ command -v systemd-analyze >/dev/null && {
   systemd-analyze verify --man=no ./lumos-nightly.timer ./lumos-nightly.service >unit 2>&1 && [ ! -s unit ] || fail "systemd finds fault: $(head -3 unit)"
 }
 
+# A trace that is cut in its midst is no night: what is left of it would be compared with whole ones.
+mkdir -p cut.traces/gpt
+gzip -dc traces/gpt/rank0.json.gz 2>message >whole.json || { emulate cut.traces/gpt --seed 5 && gzip -dc cut.traces/gpt/rank0.json.gz >whole.json; }
+head -c "$(($(stat -c %s whole.json) / 2))" whole.json >cut.traces/gpt/rank0.json && rm -f cut.traces/gpt/rank0.json.gz
+status=0
+"$nightly" cut.traces cut.nights --night 2026-07-01 >said 2>&1 || status=$?
+[ $status -eq 2 ] && grep -q '^nightly: gpt: no report of 2026-07-01: .*the trace is cut at byte' said || fail "a cut trace ends with $status: $(cat said)"
+[ -e cut.nights/gpt/2026-07-01.failed ] && [ ! -e cut.nights/gpt/2026-07-01.json ] || fail "a cut trace leaves $(ls -A cut.nights/gpt | tr '\n' ' ')"
+
 # --- Thirty nights ---
 
 # One job slows from the 11th on (its matrix products take 8 % longer) and from the 22nd on (its transfers half as long again); in the 16th a rank is
@@ -214,7 +223,7 @@ thirty() {
     echo "$day $?" >>ends
   done
   page
-  check 'from the first planted change on every night is a regression' [ "$(awk '$1 >= 11 && $2 != 1' ends | wc -l)" -eq 0 ]
+  check 'from the first planted change on every night is a regression, but for those whose file is cut' [ "$(awk '$1 >= 11 && $1 != 19 && $2 != 1' ends | wc -l)" -eq 0 ]
   check "at most one of the ten nights before it is: $(awk '$1 < 11 && $2 != 0' ends | wc -l)" [ "$(awk '$1 < 11 && $2 != 0' ends | wc -l)" -le 1 ]
   check 'the missing night is missing, and missing ranks are told' [ "$(jq '[.tables.nights2.rows[] | select(.[0] == "1 night missing" or .[7] == "1 of 2")] | length' rows)" -eq 3 ]
   grep -oE '<li .*(Step time rose|MFU fell|Exposed communication rose) .* on 2026-07-[0-9]+' page.html >found
