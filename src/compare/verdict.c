@@ -280,8 +280,15 @@ static const struct lumos_compared_row *find_row(const struct lumos_comparison *
 static void put_lone(struct lumos_text *out, const struct lumos_comparison *comparison, int64_t difference,
                      const struct lone *lone) {
   const struct lumos_compared_row *row = find_row(comparison, difference, NULL);
-  report_put_time(out, lone->time);
-  lumos_text_format(out, " of it is work that only %s does", comparison->names[difference > 0]);
+  const char *name = comparison->names[difference > 0];
+  if (lone->time > llabs(difference)) { /* other work goes the other way */
+    lumos_text_format(out, "work that only %s does alone would make it ", name);
+    report_put_time(out, lone->time);
+    lumos_text_put(out, difference < 0 ? " less" : " longer");
+  } else {
+    report_put_time(out, lone->time);
+    lumos_text_format(out, " of it is work that only %s does", name);
+  }
   bool all = lone->all_in_layers && lone->first_layer != LUMOS_ABSENT_INT;
   if (all) {
     lumos_text_put(out, " in ");
