@@ -96,7 +96,7 @@ says '--critical-path -' 'timelines' 'send one of them to a file'
 expect 2 lumos-sim --critical-path=same --output=same job.parse
 says '--critical-path same' 'name another'
 expect 2 lumos-sim --critical-path=same --trace=same -o job.sim job.parse
-says '--trace same' 'name another'
+says '--critical-path same' 'name another'
 expect 2 lumos-sim --trace=same -o same job.parse
 says '--trace same' 'name another'
 [ ! -e same ] || fail 'two files of one name: one of them is written'
