@@ -200,6 +200,7 @@ forget() {
   find "$1" -maxdepth 1 -type f \( -name '*.json' -o -name '*.failed' \) ! -name '*.gate.json' -printf '%f\n' |
     sed 's/\.[^.]*$//' | sort -u | head -n "-$keep" | comm -23 - <(references "$1") | while IFS= read -r name; do
     rm -f "$1/$name".{html,json,failed,gate.json,gate.md}
+    printf '%s\n' "$name" >"$1/forgotten" # the page takes the gap for no missing night
   done
 }
 

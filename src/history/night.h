@@ -22,6 +22,7 @@ struct history_night {
   enum lumos_cause cause; /* of the largest overhead; LUMOS_CAUSES: unknown */
   enum lumos_confidence confidence;
   int64_t day;                   /* since 1970-01-01: of its name, or else of the recording; LUMOS_ABSENT */
+  int64_t forgotten;             /* the last day whose night was removed on purpose; LUMOS_ABSENT: none was */
   int64_t ranks, world;          /* with a trace, and of the job; LUMOS_ABSENT */
   double values[HISTORY_SERIES]; /* ns, or shares; NAN: unknown. Means as the gate's */
   double limits[HISTORY_SERIES]; /* beyond which the gate would have found a regression; NAN: no gate asked */

@@ -61,10 +61,25 @@ static bool has_sibling(const struct lumos_names *names, const char *stem, const
 struct place {
   const char *path, *folder; /* the latter as links have it */
   const struct lumos_names *names;
+  int64_t forgotten; /* as of history_night */
 };
 
+/* Who removes old nights writes the last one's name into this file. */
+static int64_t forgotten_of(const char *path, const struct lumos_names *names) {
+  static const char name[] = "forgotten";
+  struct lumos_error unread = {LUMOS_DONE, ""};
+  size_t length = 0;
+  char *file = lumos_names_hold(names, name) ? lumos_path_join(path, name) : NULL;
+  char *text = file != NULL && lumos_is_file(file) ? lumos_input_slurp(file, LONGEST_MESSAGE, &length, &unread) : NULL;
+  int64_t day = text == NULL ? LUMOS_ABSENT : history_day_of(text);
+  free(text);
+  free(file);
+  return day;
+}
+
 static void read_night(struct lumos_nights *history, const struct place *place, const char *stem, bool failed) {
-  struct history_night night = {.name = stem, .folder = place->folder, .day = history_day_of(stem)};
+  struct history_night night = {
+      .name = stem, .folder = place->folder, .day = history_day_of(stem), .forgotten = place->forgotten};
   char *path = sibling(place->path, stem, failed ? ".failed" : ".json");
   struct lumos_error unread = {LUMOS_DONE, ""};
   history_night_clear(&night);
@@ -178,7 +193,7 @@ void history_settle(struct lumos_nights *history) {
 static void read_folder(struct lumos_nights *history, const char *path, const char *folder,
                         const struct lumos_names *names) {
   size_t first = history->nights.count;
-  read_nights(history, &(struct place){path, folder, names});
+  read_nights(history, &(struct place){path, folder, names, forgotten_of(path, names)});
   settle_titles(history, first);
 }
 

@@ -31,7 +31,8 @@ static int64_t missing_before(const struct history_night *night, int64_t usual) 
   if (usual == LUMOS_ABSENT) {
     return 0;
   }
-  int64_t distance = night->day - night[-1].day;
+  int64_t from = night->forgotten < night->day && night->forgotten > night[-1].day ? night->forgotten : night[-1].day;
+  int64_t distance = night->day - from;
   return 2 * distance <= 3 * usual ? 0 : (2 * distance + usual) / (2 * usual) - 1;
 }
 

@@ -52,6 +52,10 @@ says_page '<a href="train/2026-07-06.html">2026-07-06</a>'
 says_page '<th scope="row" class="name">2026-07-05</th>'
 says_page '2 jobs: 14 nights with a report, 1 with a broken one, 1 failed, 2 missing. 1 change found'
 says_page '<h1>train is worse than its baseline: step time +20.5'
+# Nights that were removed on purpose, up to one of these two, or both.
+gaps() { echo "$1" >nights/train/forgotten && lumos-render --index nights -o gaps.html 2>message && summary gaps.html | sed 's/\xc2\xa0/ /g' | jq -c '[.tables.nights2.rows[][0] | select(test("missing"))]'; }
+[ "$(gaps 2026-07-12)$(gaps 2026-07-13)" = '["1 night missing"][]' ] || fail "nights up to 12 or 13 were removed, and missing are $(gaps 2026-07-12)$(gaps 2026-07-13)"
+rm nights/train/forgotten
 # Five values, two of 100 and three of 101 ms, and six of which three are of 120 and three of 121: one shift, of its sixth night.
 grep -q 'Step time rose from 101.*ms to 120.*ms on 2026-07-06' page.html || fail 'the planted change is not found'
 grep -q 'Its first night is 2026-07-06 (95 %)' page.html || fail 'it is not said when the change was'

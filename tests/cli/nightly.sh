@@ -172,6 +172,7 @@ echo 2026-07-07 >nights/gpt/accepted
 night 0 2026-07-12 --keep 2
 there gpt/2026-07-{07,08,12}.json gpt/2026-07-10.failed gpt/accepted
 gone gpt/2026-07-0{1,2,6}.{html,json,gate.json,gate.md} gpt/2026-07-09.failed gpt/2026-07-12.gate.json
+[ "$(cat nights/gpt/forgotten)" = 2026-07-09 ] || fail "the last night that was removed is $(cat nights/gpt/forgotten)"
 
 for wrong in '' 'traces' 'missing nights' 'traces nights --keep 0' 'traces nights --night ../x' 'traces nights --gate missing' 'traces nights --what'; do
   # shellcheck disable=SC2086
