@@ -1,5 +1,5 @@
 /* Bytes out. A regular file is written beside its place without a name, which it gets when it is whole, so that a reader sees the old
- * file or the new one and never a half, and nothing is left of a tool that is killed. File systems that know no files without a name,
+ * file or the new one and never a half, and nothing is left of a tool that a signal stops. File systems that know no files without a name,
  * such as NFS, give it a temporary one. Devices, pipes and standard output are written as they are.
  */
 #include "base/output.h"
@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lumos/memory.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,26 +167,38 @@ static int close_descriptor(struct lumos_output *output) {
   return close(descriptor) == 0 ? 0 : errno;
 }
 
-/* Its own name where there is no such file, else a hidden one, under which it replaces that. Returns errno or 0. */
+/* Under a hidden name, and at once in the place of the file that is there. Returns errno or 0. */
+static int replace(struct lumos_output *output, const char *from, const char *hidden) {
+  if (linkat(AT_FDCWD, from, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW) != 0) {
+    return errno;
+  }
+  int reason = rename(hidden, output->path) == 0 ? 0 : errno;
+  if (reason != 0) {
+    (void)unlink(hidden);
+  }
+  return reason;
+}
+
+/* Its own name where there is no such file, else a hidden one, under which it replaces that; no signal comes in between. Returns errno or
+ * 0. */
 static int give_name(struct lumos_output *output) {
   char from[sizeof descriptors + 12], suffix[32];
   (void)snprintf(from, sizeof from, "%s/%d", descriptors, output->text.descriptor);
-  if (linkat(AT_FDCWD, from, AT_FDCWD, output->path, AT_SYMLINK_FOLLOW) == 0) {
-    return 0;
-  }
-  for (unsigned turn = 0; errno == EEXIST && turn < UINT16_MAX; turn++) {
+  int reason = linkat(AT_FDCWD, from, AT_FDCWD, output->path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  sigset_t all, before;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (unsigned turn = 0; reason == EEXIST && turn < UINT16_MAX; turn++) {
     (void)snprintf(suffix, sizeof suffix, ".%ld-%u", (long)getpid(), turn);
-    output->temporary = hidden_name(output->path, suffix);
-    if (linkat(AT_FDCWD, from, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0) {
-      return 0;
-    }
-    free(output->temporary);
-    output->temporary = NULL;
+    char *hidden = hidden_name(output->path, suffix);
+    reason = replace(output, from, hidden);
+    free(hidden);
   }
-  return errno;
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return reason;
 }
 
-/* Flush, close and rename; returns errno of what failed first, or 0. */
+/* Flush, close, and name or rename; returns errno of what failed first, or 0. */
 static int finish_file(struct lumos_output *output) {
   int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
   bool beside = output->unnamed || output->temporary != NULL;
@@ -192,11 +206,7 @@ static int finish_file(struct lumos_output *output) {
     reason = errno;
   }
   reason = reason == 0 && output->unnamed ? give_name(output) : reason;
-  bool named = reason == 0 && output->unnamed && output->temporary == NULL;
   int late = close_descriptor(output);
-  if (named && late != 0) {
-    (void)unlink(output->path);
-  }
   reason = reason != 0 ? reason : late;
   if (reason == 0 && output->temporary != NULL) {
     if (rename(output->temporary, output->path) != 0) {
