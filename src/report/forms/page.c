@@ -777,7 +777,7 @@ static bool leads_to(const void *context, const char *key) {
 
 /* In the order of the page. */
 static void fill_sections(const struct page *page, struct report_scope *root) {
-  enum { OPEN_WARNINGS = 4 };
+  enum { OPEN_WARNINGS = 2 };
   report_section(root, "contents");
   fill_breakdown(page, root);
   fill_change(page, root);
