@@ -50,6 +50,7 @@ struct reshaping {
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
+  bool parts_known;        /* the recording shows in how many parts shards have a sequence */
   lumos_string_id *ops;    /* by task: what its communication becomes (parts.h); NULL: all stays */
   int64_t unknown, all; /* ns of computing kernels: with shapes that are not understood, or without any; and of all */
   int64_t unshaped;     /* of the unknown: without any */
@@ -273,8 +274,9 @@ static double factor_without(const struct reshaping *reshaping, const struct lum
                    task->phase == LUMOS_OPTIMIZER_PHASE || task->phase == LUMOS_OTHER_PHASE ||
                    reshaping->roles[detail->comm.group] == LUMOS_DATA; /* what replicas exchange are gradients */
   /* Stages send each other what a rank has between halves of layers. */
-  double parts =
-      task->kind == LUMOS_P2P ? over((double)reshaping->sizes.parts_were, (double)reshaping->sizes.parts) : 1;
+  double parts = task->kind == LUMOS_P2P && reshaping->parts_known
+                     ? over((double)reshaping->sizes.parts_were, (double)reshaping->sizes.parts)
+                     : 1;
   return optimizer ? reshaping->parameters[lumos_rank_of(reshaping->job, task)] : reshaping->activations * parts;
 }
 
@@ -573,8 +575,8 @@ static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
     sizes->parts = sizes->shards;
   }
   int64_t sequence = sizes->now[LUMOS_SEQUENCE];
-  bool certain = reshaping->ops != NULL || lumos_parts_recorded(reshaping->job) == LUMOS_SWITCH_ON;
-  return !certain || sequence == LUMOS_ABSENT || sequence % sizes->parts == 0 ||
+  reshaping->parts_known = reshaping->ops != NULL || lumos_parts_recorded(reshaping->job) == LUMOS_SWITCH_ON;
+  return !reshaping->parts_known || sequence == LUMOS_ABSENT || sequence % sizes->parts == 0 ||
          lumos_fail(error,
                     "a sequence of %lld tokens cannot be divided by the %lld ranks of a tensor-parallel group, each of "
                     "which has a part of it (--sequence-parallel)",
