@@ -38,7 +38,7 @@ const char *history_cause_words(enum lumos_cause cause) {
       [LUMOS_CAUSE_COPIES] = "exposed copies",
       [LUMOS_CAUSE_IDLE] = "idle GPUs",
       [LUMOS_CAUSE_NOT_RECORDED] = "outside the recording",
-      [LUMOS_CAUSE_UNSPLIT] = "unsplit communication",
+      [LUMOS_CAUSE_UNSPLIT] = "transfer or waiting",
       [LUMOS_CAUSE_PROFILER] = "profiler overhead",
   };
   return cause < LUMOS_CAUSES ? words[cause] : "";

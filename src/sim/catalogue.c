@@ -15,8 +15,8 @@ static const struct lumos_metric_definition definitions[] = {
     {"overlapped", "overlapped", "ns", "step_time",
      "Compute and communication run at once, so this communication costs no time."},
     {"exposed_communication", "exposed communication", "ns", "step_time",
-     "Communication runs and no compute does. It is the sum of transfer, waiting, pipeline bubble and unsplit "
-     "communication."},
+     "Communication runs and no compute does. It is the sum of transfer, waiting, pipeline bubble, and transfer or "
+     "waiting (unknown)."},
     {"communication_transfer", "transfer", "ns", "exposed_communication",
      "Exposed communication after the last rank has arrived, while data move. It lasts as long as the collective's "
      "shortest member."},
@@ -25,10 +25,10 @@ static const struct lumos_metric_definition definitions[] = {
      "for another pipeline stage counts as bubble instead."},
     {"pipeline_bubble", "pipeline bubble", "ns", "exposed_communication",
      "A send, a receive or a collective of several stages waits for another pipeline stage, and no other "
-     "communication runs within the stage. It is unknown where unsplit communication may contain a bubble."},
+     "communication runs within the stage. It is unknown where communication is transfer or waiting, unknown which."},
     {"bubble", "stage bubble", "ns", "step_time",
      "The pipeline bubble of a stage, averaged over its ranks. For the job's step it is averaged over all ranks with "
-     "a known stage. It is unknown where more communication is unsplit than known to be bubble."},
+     "a known stage. It is unknown where less is known to be bubble than may be transfer or waiting."},
     {"pass_gap", "time without a pass", "ns", "step_time",
      "A stage runs no pass, no optimizer, nothing else on its compute streams and no communication within the stage. "
      "It waits for another stage, for a transfer from there, or for its CPU. Shown for the stage's lowest rank, in "
@@ -39,8 +39,9 @@ static const struct lumos_metric_definition definitions[] = {
      "stage has v chunks, v m replaces m. ZB-H1 has b / (b + m (F + B + W)) with b = (p - 1) (F + B - W). F, B and W "
      "are the times of a forward pass, a backward pass and weight gradients. Shown only where the passes keep to the "
      "schedule."},
-    {"communication_unsplit", "unsplit communication (peer ranks missing)", "ns", "exposed_communication",
-     "Communication whose peer ranks are not in the traces or could not be joined: transfer and waiting together."},
+    {"communication_unsplit", "transfer or waiting (unknown)", "ns", "exposed_communication",
+     "Communication whose peer ranks are not in the traces or could not be joined. How much of it is transfer and how "
+     "much waiting is unknown."},
     {"collective_count", "collectives", "count", NULL,
      "The number of collectives. A send and its receive count as one. Communication that is not joined with another "
      "rank's counts per kernel."},
@@ -52,7 +53,7 @@ static const struct lumos_metric_definition definitions[] = {
     {"collective_wait", "waiting for other ranks", "ns", "collective_time",
      "Communication time before the last rank has arrived, overlapped or exposed, where the arrival is known. A "
      "rank's value is its waiting for all other ranks. The value of a group and an operation is summed over ranks."},
-    {"collective_unsplit", "unsplit communication (peer ranks missing)", "ns", "collective_time",
+    {"collective_unsplit", "transfer or waiting (unknown)", "ns", "collective_time",
      "Communication time of kernels that are not joined with another rank's, or only with ranks whose clocks may "
      "disagree."},
     {"collective_bytes", "bytes", "bytes", NULL,

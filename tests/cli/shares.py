@@ -14,7 +14,7 @@ SHARE = r'(?:\u2212|[+<-])?[\d,]+(?:\.\d+)?\u00a0%'
 TIME = r'[\d,.]+\u00a0(?:ns|\u00b5s|ms|s)'
 UNITS = {'ns': 1, '\u00b5s': 1e3, 'ms': 1e6, 's': 1e9}
 PARTS = {'compute': 'exposed_compute', 'overlapped': 'overlapped', 'transfer': 'communication_transfer', 'waiting': 'communication_wait',
-         'bubble': 'pipeline_bubble', 'unsplit communication': 'communication_unsplit', 'copies': 'exposed_copy', 'outside the recording': 'not_recorded',
+         'bubble': 'pipeline_bubble', 'transfer or waiting': 'communication_unsplit', 'copies': 'exposed_copy', 'outside the recording': 'not_recorded',
          'idle': 'idle'}
 IDLE = {'CPU-bound': 'idle_host', 'CPU blocked in synchronization': 'idle_sync', 'launch latency': 'idle_launch',
         'waiting for other work': 'idle_dependency', 'unexplained': 'idle_unexplained'}

@@ -14,7 +14,7 @@ private='
 \bthe device\b|\bdevice\x27s\b|\bdevice (work|time|row|task|side)s?\b | the GPU, GPU work
 \blargest loss\b                               | largest overhead
 \bno computation hides\b                       | exposed communication
-\bkept waiting\b                               | waiting for other ranks; unsplit communication
+\bkept waiting\b                               | waiting for other ranks; transfer or waiting
 \b(come|comes|came|coming) (last|late)\b       | arrives last, late
 \bchain of\b|\bthe chain\b                     | critical path
 \bstands? on (it|the chain|the critical path)\b | is on the critical path
@@ -31,7 +31,7 @@ private='
 \bwhat kernels reach\b                         | achieved FLOP/s and bandwidth
 \brank clock\b                                 | clock offset
 \bdoubt(s|ful)?\b(?! :)                         | uncertain; error
-\bnot split\b                                  | unsplit
+\bnot split\b|\bunsplit [a-z]|(is|are|some) unsplit\b | transfer or waiting (unknown)
 \btold\b|\btells?\b(?! apart)|\btelling\b      | reports, shows, says
 (?<!there )\b(is|are|was|were) no (?!longer\b)[a-z] | is not a
 \bstream of Lumos\b(?!-)                        | Lumos stream

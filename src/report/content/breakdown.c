@@ -140,7 +140,7 @@ bool report_idle_scene(const struct report_facts *facts, bool narrow, struct rep
       {"communication_transfer", "transfer", "communication_transfer", kind},                                \
       {"communication_wait", "waiting", "communication_wait", kind},                                         \
       {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                \
-      {"communication_unsplit", "unsplit", "communication_unsplit", kind},                                   \
+      {"communication_unsplit", "transfer or waiting", "communication_unsplit", kind},                                   \
       {"exposed_copy", "copies", "exposed_copy", kind},                                                      \
       {"not_recorded", "outside the recording", "not_recorded", kind}, {"idle", "idle", "idle", kind}, {     \
     "gpu_busy", "GPU busy", "gpu_busy", kind                                                                 \

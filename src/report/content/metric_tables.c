@@ -150,7 +150,7 @@ static const struct layout layouts[METRIC_TABLES] = {
          .figures = {TIME("time", "time", "collective_time"),
                      TIME("transfer", "transfer", "collective_transfer"),
                      TIME("wait", "waiting", "collective_wait"),
-                     TIME("unsplit", "unsplit", "collective_unsplit"),
+                     TIME("unsplit", "transfer or waiting", "collective_unsplit"),
                      COUNT("count", "count", "collective_count"),
                      {"collective_bytes", NULL, {"bytes", "bytes", "collective_bytes", COLUMN_BYTES}, 0, false, false},
                      {"collective_bus_bandwidth",

@@ -82,8 +82,8 @@ static void add_limits(struct details *details) {
        "of the ranks: their CPUs alone were recorded"},
       {LUMOS_LIMIT_NOT_RECORDED, OF_RECORDING, "outside the recording", "not_recorded",
        "of the step, on the mean of all ranks"},
-      {LUMOS_LIMIT_UNSPLIT, OF_RECORDING, "unsplit communication", "communication_unsplit",
-       "of the step: waiting or transfer"},
+      {LUMOS_LIMIT_UNSPLIT, OF_RECORDING, "transfer or waiting", "communication_unsplit",
+       "of the step: unknown which"},
       {LUMOS_LIMIT_BLAMED_UNKNOWN, OF_CPU, "delay without a recorded op", "straggler_delay",
        "of the late rank\xE2\x80\x99s own delay"},
   };

@@ -44,7 +44,7 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
                       {"#bf540b", "#ee8a3c"},
                       {"#3d1c02", "#fff6ec"}},
     [PAINT_UNSPLIT] =
-        {"unsplit", "unsplit communication", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
+        {"unsplit", "transfer or waiting", FILL_PLAIN, {"#d5782a", "#f3ab6b"}, {0}, {"#241303", "#1a0f05"}},
     [PAINT_COPY_PART] = {"copies", "copies", FILL_PLAIN, {"#723797", "#b289db"}, {0}, {"#ffffff", "#150b22"}},
     [PAINT_NOT_RECORDED] = {"not-recorded",
                             "outside the recording",
