@@ -4,6 +4,7 @@
  */
 #include "base/output.h"
 
+#include "base/deflate.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <lumos/memory.h>
@@ -117,12 +118,8 @@ static bool is_standard_output(const char *path) {
   return path == NULL || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/fd/1") == 0;
 }
 
-bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) {
-  *output = closed_output;
-  if (is_standard_output(path)) {
-    output->text.descriptor = STDOUT_FILENO;
-    return true;
-  }
+/* A file, device or pipe; not standard output. */
+static bool open_path(struct lumos_output *output, const char *path, struct lumos_error *error) {
   struct stat about;
   if (stat(path, &about) != 0) {
     return open_beside(output, path, error);
@@ -141,6 +138,26 @@ bool lumos_output_open(struct lumos_output *output, const char *path, struct lum
   bool good = open_beside(output, target != NULL ? target : path, error);
   free(target);
   return good;
+}
+
+bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) {
+  *output = closed_output;
+  if (is_standard_output(path)) {
+    output->text.descriptor = STDOUT_FILENO;
+    return true;
+  }
+  if (!open_path(output, path, error)) {
+    return false;
+  }
+  enum lumos_form form = lumos_form_of_name(path);
+  if (form != LUMOS_FORM_PLAIN) {
+    output->text.deflater = lumos_deflater_new(form, output->text.descriptor);
+    if (output->text.deflater == NULL) {
+      lumos_output_discard(output);
+      return lumos_fail(error, "%s: cannot write zstd, which this lumos was built without; end the name in .gz", path);
+    }
+  }
+  return true;
 }
 
 bool lumos_output_try(const char *path, struct lumos_error *error) {
@@ -201,6 +218,9 @@ static int give_name(struct lumos_output *output) {
 /* Flush, close, and name or rename; returns errno of what failed first, or 0. */
 static int finish_file(struct lumos_output *output) {
   int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
+  if (reason == 0 && output->text.deflater != NULL) {
+    reason = lumos_deflater_finish(output->text.deflater);
+  }
   bool beside = output->unnamed || output->temporary != NULL;
   if (reason == 0 && beside && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
     reason = errno;
@@ -237,6 +257,7 @@ void lumos_output_discard(struct lumos_output *output) {
   }
   free(output->temporary);
   free(output->path);
+  lumos_deflater_free(output->text.deflater);
   lumos_text_free(&output->text);
   *output = closed_output;
 }

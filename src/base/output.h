@@ -1,6 +1,7 @@
 /* Bytes out: standard output, or a file that appears whole or not at all (written in its folder without a name, or under a temporary
  * one, then named or renamed). A closed pipe downstream is no error; a full disk is. A tool that is stopped by a signal leaves nothing behind where
- * the file system knows files without a name (open(2), O_TMPFILE), as all local ones of Linux do.
+ * the file system knows files without a name (open(2), O_TMPFILE), as all local ones of Linux do. A name that ends in ".gz" or ".zst" is a
+ * file that is compressed so.
  */
 #ifndef LUMOS_BASE_OUTPUT_H
 #define LUMOS_BASE_OUTPUT_H

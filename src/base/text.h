@@ -11,12 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct lumos_deflater;
+
 struct lumos_text {
   char *bytes;
   size_t length;
   size_t capacity;
   int descriptor; /* where to flush; -1: nowhere, keep all */
   int failure;    /* errno of the first failed write; later writes are dropped */
+  struct lumos_deflater
+      *deflater; /* through which it goes there (base/deflate.h), owned by whoever set it; NULL: as it is */
 };
 
 #define LUMOS_TEXT_BUFFER ((struct lumos_text){.descriptor = -1})

@@ -65,11 +65,7 @@ void lumos_export_recorded(struct export_writer *writer, const char *key, const 
 }
 
 void lumos_export_drain(struct export_writer *writer) {
-  if (writer->deflater != NULL) {
-    lumos_deflater_add(writer->deflater, writer->text->bytes, writer->text->length);
-  } else {
-    lumos_text_add(writer->out, writer->text->bytes, writer->text->length);
-  }
+  lumos_text_add(writer->out, writer->text->bytes, writer->text->length);
   writer->text->length = 0;
 }
 

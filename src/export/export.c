@@ -4,7 +4,6 @@
 
 #include "export/writer.h"
 #include <stdlib.h>
-#include <string.h>
 
 static void put_events(struct export_writer *writer) {
   lumos_export_names(writer);
@@ -12,11 +11,6 @@ static void put_events(struct export_writer *writer) {
   lumos_export_simulated(writer);
   lumos_export_flows(writer);
   lumos_export_counters(writer);
-}
-
-static bool is_gzip(const char *path) {
-  size_t length = strlen(path);
-  return length > 3 && strcmp(path + length - 3, ".gz") == 0;
 }
 
 bool lumos_export_open_file(struct export_writer *writer, struct export_file *file, const char *path,
@@ -27,15 +21,11 @@ bool lumos_export_open_file(struct export_writer *writer, struct export_file *fi
   file->work = LUMOS_TEXT_BUFFER;
   writer->text = &file->work;
   writer->out = &file->output.text;
-  writer->deflater = is_gzip(path) ? lumos_deflater_new(writer->out) : NULL;
   return true;
 }
 
 bool lumos_export_close_file(struct export_writer *writer, struct export_file *file, struct lumos_error *error) {
   lumos_export_drain(writer);
-  if (writer->deflater != NULL) {
-    lumos_deflater_finish(writer->deflater);
-  }
   lumos_text_free(&file->work);
   return lumos_output_commit(&file->output, error);
 }
@@ -92,7 +82,6 @@ static void put_file(const struct lumos_timelines_job *jobs, struct export_write
   for (size_t i = 0; i < count; i++) {
     writers[i].text = &file->work;
     writers[i].out = writers[0].out;
-    writers[i].deflater = writers[0].deflater;
     writers[i].any = i > 0;
     put_events(&writers[i]);
   }

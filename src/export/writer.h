@@ -2,7 +2,6 @@
 #ifndef LUMOS_EXPORT_WRITER_H
 #define LUMOS_EXPORT_WRITER_H
 
-#include "base/deflate.h"
 #include "base/output.h"
 #include "base/text.h"
 #include <lumos/job.h>
@@ -30,8 +29,7 @@ bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_l
 struct export_writer {
   const struct lumos_job *job;
   struct lumos_text *text;              /* what is in work; it leaves between two events */
-  struct lumos_text *out;               /* where it goes, */
-  struct lumos_deflater *deflater;      /* through this, if it is not NULL */
+  struct lumos_text *out;               /* where it goes */
   int64_t zero;                         /* the job time that is 0 in the file */
   const char *prefix;                   /* of names of processes, "A: "; NULL: none */
   uint32_t first_process, first_thread; /* numbers of them that jobs before this one have taken, */
@@ -49,7 +47,7 @@ struct export_writer {
 
 /* ---- export.c ---- */
 
-/* A file that leaves piece by piece, and appears whole or not at all; compressed where its name ends in ".gz". */
+/* A file that leaves piece by piece, and appears whole or not at all. */
 struct export_file {
   struct lumos_output output;
   struct lumos_text work;

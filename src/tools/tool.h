@@ -15,10 +15,11 @@
 #include <lumos/job.h>
 
 /* The rows that every tool which reads or writes streams has. */
-#define TOOL_OUTPUT_OPTION(target)                                                  \
-  {                                                                                 \
-    LUMOS_OPTION_TEXT, 'o', "output", "FILE", target,                               \
-        "Write to FILE instead of standard output; it appears whole or not at all." \
+#define TOOL_OUTPUT_OPTION(target)                                                                                   \
+  {                                                                                                                  \
+    LUMOS_OPTION_TEXT, 'o', "output", "FILE", target,                                                                \
+        "Write to FILE instead of standard output; it appears whole or not at all, compressed if it ends in .gz or " \
+        ".zst."                                                                                                      \
   }
 #define TOOL_INPUT_OPTIONS(input)                                                                                   \
   {LUMOS_OPTION_FLAG,                                                                                               \

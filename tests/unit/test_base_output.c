@@ -1,4 +1,5 @@
 /* Bytes out: a file appears whole or not at all; devices and standard output are written as they are. */
+#include "base/input.h"
 #include "base/output.h"
 #include "unit.h"
 #include <fcntl.h>
@@ -170,6 +171,69 @@ static void a_closed_pipe_counts_as_done(void **state) {
   (void)close(ends[1]);
 }
 
+/* Text that compresses badly and is longer than every buffer on the way. */
+static char *long_text(size_t length) {
+  char *text = malloc(length);
+  uint32_t draw = 1;
+  for (size_t i = 0; i < length; i++) {
+    draw = draw * 1664525U + 1013904223U;
+    text[i] = (char)('a' + (draw >> 24U) % 20);
+  }
+  return text;
+}
+
+static void write_in_pieces(const char *path, const char *text, size_t length, size_t piece) {
+  struct lumos_output output;
+  struct lumos_error error;
+  assert_true(lumos_output_open(&output, path, &error));
+  for (size_t i = 0; i < length; i += piece) {
+    lumos_text_add(&output.text, text + i, length - i < piece ? length - i : piece);
+  }
+  assert_true(lumos_output_commit(&output, &error));
+}
+
+static void a_file_is_compressed_by_its_ending(void **state) {
+  static const struct {
+    const char *name, *magic;
+  } rows[] = {{"job.parse.gz", "\x1F\x8B"},
+#ifdef HAVE_ZSTD
+              {"job.parse.zst", "\x28\xB5"}
+#endif
+  };
+  enum { LENGTH = 900000 };
+  char *text = long_text(LENGTH);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char *path = unit_path(*state, rows[i].name);
+    size_t length = 0, other = 0;
+    write_in_pieces(path, text, LENGTH, LENGTH);
+    char *bytes = unit_read_file(path, &length);
+    assert_memory_equal(bytes, rows[i].magic, 2);
+    assert_true(length < LENGTH * 2 / 3);
+    /* However it is cut, the same bytes. */
+    write_in_pieces(path, text, LENGTH, 999);
+    char *again = unit_read_file(path, &other);
+    assert_int_equal(length, other);
+    assert_memory_equal(bytes, again, length);
+    struct lumos_error error;
+    size_t back = 0;
+    char *inflated = lumos_input_slurp(path, LENGTH, &back, &error);
+    assert_non_null(inflated);
+    assert_int_equal(back, LENGTH);
+    assert_memory_equal(inflated, text, LENGTH);
+    /* Nothing is a file, too. */
+    write_in_pieces(path, text, 0, 1);
+    free(inflated);
+    inflated = lumos_input_slurp(path, LENGTH, &back, &error);
+    assert_non_null(inflated);
+    assert_int_equal(back, 0);
+    free(inflated);
+    free(again);
+    free(bytes);
+    free(path);
+  }
+  free(text);
+}
+
 #define OUTPUT_TEST(function) cmocka_unit_test_setup_teardown(function, make_folder, drop_folder)
 
 int main(void) {
@@ -182,6 +246,7 @@ int main(void) {
       OUTPUT_TEST(a_device_is_written_in_place),
       OUTPUT_TEST(standard_output_has_three_names),
       OUTPUT_TEST(a_closed_pipe_counts_as_done),
+      OUTPUT_TEST(a_file_is_compressed_by_its_ending),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
