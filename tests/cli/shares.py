@@ -405,13 +405,25 @@ def finding(text):
         fault(text, re.findall(SHARE, rest), 'nothing that this test knows')
 
 
+# Reasons of a grade behind the first.
+REASONS = {name: (lambda key: lambda: abs(document['trust'][key]))(key) for name, key in (
+    ('replay error', 'replay_error'), ('cross-step error', 'transplant_error'), ('unexplained delay', 'unexplained_lag'),
+    ('waiting outside the recording', 'boundary'), ('unjoined communication', 'kept_wait'), ('step-to-step variation', 'step_spread'),
+    ('unexplained CPU time', 'host_unknown'), ('profiler overhead', 'profiler_time'), ('recorded steps longer by', 'profiling_cost'))}
+REASONS.update({
+    'outside the recording': lambda: of_job('not_recorded', spoken),
+    'transfer or waiting': lambda: of_job('communication_unsplit', spoken),
+    'without a recorded launch': lambda: 1 - document['trust']['launched_share'],
+    'ranks without GPU work': lambda: sum(not rank['device_tasks'] for rank in table('ranks')) / len(table('ranks'))})
+
+
 def sentence(text):
     if not re.search(SHARE, text):
         return
-    before, profiler, rest = text.partition(' The profiler itself takes up to ') # behind another reason
-    if profiler:
-        sentence(before)
-        text = profiler.strip() + ' ' + rest
+    text, also, others = text.partition(' Also: ') # further reasons of a grade
+    if also:
+        for name, said in re.findall(r'([a-zA-Z -]+?) (%s)[,.]' % SHARE, others):
+            compare(others, said, REASONS[name.strip()]())
     for pattern, rule in RULES:
         match = pattern.search(text)
         if match:

@@ -3,8 +3,12 @@
 
 #include "report/text/numbers.h"
 #include <stdlib.h>
+#include <string.h>
 
-enum { NEVER = 1000000 }; /* the whole is no more */
+enum {
+  NEVER = 1000000,    /* the whole is no more */
+  LEAST_GAIN_OF = 20, /* of which the step is so many: less is no advice to rest on */
+};
 
 /* Chosen: what an engineer would still act on, and what not. In millionths; above `fair` it is fair at best, above
  * `poor` it is poor. */
@@ -48,10 +52,46 @@ static int64_t replay_error(const struct report_facts *facts) {
   return size(facts->mean_error != LUMOS_ABSENT ? facts->mean_error : report_trust(facts, FIGURE_REPLAY_ERROR));
 }
 
-/* Then what the profiler takes on threads may be what is blamed. */
-static bool blames_cpus(const struct lumos_diagnosis *diagnosis) {
-  enum lumos_cause cause = diagnosis->count > 0 ? diagnosis->findings[0].cause : LUMOS_CAUSE_COMPUTE;
-  return cause == LUMOS_CAUSE_SLOW_CPU || cause == LUMOS_CAUSE_CPU_BOUND || cause == LUMOS_CAUSE_SYNCHRONIZATION;
+/* Is the change that saves most, where that is much, one of what CPUs launch? */
+static bool best_change_is_of_launches(const struct diagnosis_figures *figures) {
+  static const char *const kinds[] = {
+      "cuda_graphs",  "fused_kernels", "fused_launches",       "faster_network", /* of launches first */
+      "no_straggler", "moved_layers",  "overlapped_gradients", "balanced_stages"};
+  enum { KINDS = sizeof kinds / sizeof kinds[0], OF_LAUNCHES = 3 };
+  const struct lumos_job *job = figures->job;
+  int64_t times[KINDS] = {0}, steps[KINDS] = {0};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool counts = metric->scope.kind != LUMOS_NO_STRING &&
+                  strcmp(lumos_string(job->strings, metric->name), "opportunity_change") == 0 &&
+                  diagnosis_counts_step(figures, metric->scope.step);
+    for (int k = 0; counts && k < KINDS; k++) {
+      if (strcmp(lumos_string(job->strings, metric->scope.kind), kinds[k]) == 0) {
+        times[k] = report_sum(times[k], report_decimal_as(metric->value, 0));
+        steps[k]++;
+      }
+    }
+  }
+  int64_t least = figures->step - figures->step / LEAST_GAIN_OF;
+  int best = KINDS;
+  for (int k = 0; k < KINDS; k++) {
+    if (steps[k] > 0 && steps[k] == figures->steps && times[k] / steps[k] < least) {
+      least = times[k] / steps[k];
+      best = k;
+    }
+  }
+  return best < OF_LAUNCHES;
+}
+
+/* Then what the profiler takes on threads may be what is blamed, or what a change is said to save. */
+static bool rests_on_cpus(const struct diagnosis_figures *figures, const struct lumos_diagnosis *diagnosis) {
+  const struct lumos_finding *first = diagnosis->count > 0 ? &diagnosis->findings[0] : NULL;
+  if (first == NULL) {
+    return false;
+  }
+  bool late_cpu = first->cause == LUMOS_CAUSE_UNRECORDED_RANK && first->cpu_time >= first->time / 2;
+  return late_cpu || best_change_is_of_launches(figures) || first->cause == LUMOS_CAUSE_SLOW_CPU ||
+         first->cause == LUMOS_CAUSE_CPU_BOUND || first->cause == LUMOS_CAUSE_SYNCHRONIZATION;
 }
 
 /* Most of what a rank is late by may be spent where nothing was recorded. */
@@ -116,7 +156,7 @@ static void read_limits(const struct diagnosis_figures *figures, struct lumos_di
         (struct lumos_limit_size){known ? size_of(figures, diagnosis, (enum lumos_limit)limit) : LUMOS_ABSENT,
                                   thresholds[limit].fair, thresholds[limit].poor};
   }
-  if (!blames_cpus(diagnosis)) {
+  if (!rests_on_cpus(figures, diagnosis)) {
     diagnosis->limits[LUMOS_LIMIT_CPU_UNKNOWN].poor = NEVER;
     diagnosis->limits[LUMOS_LIMIT_PROFILER].fair = diagnosis->limits[LUMOS_LIMIT_PROFILER].poor = INT64_MAX;
   }
@@ -150,6 +190,48 @@ static enum lumos_limit worst_limit(const struct lumos_diagnosis *diagnosis) {
     }
   }
   return worst;
+}
+
+size_t diagnosis_other_limits(const struct lumos_diagnosis *diagnosis, enum lumos_limit others[LUMOS_LIMITS]) {
+  size_t count = 0;
+  for (int limit = 0; limit < LUMOS_LIMITS; limit++) {
+    bool counts = limit != (int)diagnosis->limit && diagnosis->confidence < LUMOS_GOOD &&
+                  diagnosis_grade_of(&diagnosis->limits[limit]) == diagnosis->confidence;
+    for (int other = 0; other < LUMOS_LIMITS; other++) {
+      counts &= !is_told_by((enum lumos_limit)limit, (enum lumos_limit)other) ||
+                diagnosis_grade_of(&diagnosis->limits[other]) > diagnosis->confidence;
+    }
+    size_t at = count;
+    for (; counts && at > 0 && is_worse(diagnosis, (enum lumos_limit)limit, others[at - 1]); at--) {
+      others[at] = others[at - 1];
+    }
+    if (counts) {
+      others[at] = (enum lumos_limit)limit;
+      count++;
+    }
+  }
+  return count;
+}
+
+const char *diagnosis_limit_name(enum lumos_limit limit) {
+  static const char *const names[LUMOS_LIMITS] = {
+      [LUMOS_LIMIT_REPLAY] = "replay error",
+      [LUMOS_LIMIT_REBUILD] = "rebuild error",
+      [LUMOS_LIMIT_CROSS_STEP] = "cross-step error",
+      [LUMOS_LIMIT_NO_GPU] = "ranks without GPU work",
+      [LUMOS_LIMIT_NOT_RECORDED] = "outside the recording",
+      [LUMOS_LIMIT_BOUNDARY] = "waiting outside the recording",
+      [LUMOS_LIMIT_UNEXPLAINED] = "unexplained delay",
+      [LUMOS_LIMIT_UNSPLIT] = "transfer or waiting",
+      [LUMOS_LIMIT_UNJOINED] = "unjoined communication",
+      [LUMOS_LIMIT_VARIATION] = "step-to-step variation",
+      [LUMOS_LIMIT_BLAMED_UNKNOWN] = "delay without a recorded op",
+      [LUMOS_LIMIT_CPU_UNKNOWN] = "unexplained CPU time",
+      [LUMOS_LIMIT_PROFILER] = "profiler overhead",
+      [LUMOS_LIMIT_RECORDING] = "recorded steps longer by",
+      [LUMOS_LIMIT_UNLAUNCHED] = "without a recorded launch",
+  };
+  return names[limit];
 }
 
 /* Whoever made the change has noted that nothing follows from it where waiting is not known. */

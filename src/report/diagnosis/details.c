@@ -29,12 +29,12 @@ struct details {
   struct detail_list list;
 };
 
-/* To be filled by the caller. LUMOS_LIMIT_NONE: the grade does not depend on it. */
+/* To be filled by the caller. LUMOS_LIMIT_NONE: the grade does not depend on it; label NULL: the limit's name. */
 static struct detail *add(struct details *details, enum group group, const char *label, const char *term,
                           enum lumos_limit limit) {
   const struct lumos_limit_size *size = &details->diagnosis->limits[limit];
   struct detail detail = {group,
-                          label,
+                          label != NULL ? label : diagnosis_limit_name(limit),
                           term,
                           LUMOS_TEXT_BUFFER,
                           LUMOS_TEXT_BUFFER,
@@ -53,7 +53,7 @@ static void add_replay_error(struct details *details) {
   const struct report_facts *facts = details->facts;
   int64_t worst = report_trust(facts, FIGURE_REPLAY_ERROR);
   int64_t mean = facts->mean_error != LUMOS_ABSENT ? facts->mean_error : worst;
-  struct detail *detail = add(details, OF_MODEL, "replay error", "replay_error", LUMOS_LIMIT_REPLAY);
+  struct detail *detail = add(details, OF_MODEL, NULL, "replay_error", LUMOS_LIMIT_REPLAY);
   report_put_fine_share(&detail->figure, mean);
   if (facts->edited) {
     detail->unmeasured = true;
@@ -76,16 +76,11 @@ static void add_limits(struct details *details) {
     enum group group;
     const char *label, *term, *evidence;
   } rows[] = {
-      {LUMOS_LIMIT_REBUILD, OF_MODEL, "rebuild error", "rebuild_error",
-       "of the measured step, in the recorded configuration"},
-      {LUMOS_LIMIT_NO_GPU, OF_RECORDING, "ranks without GPU work", "coverage",
-       "of the ranks: their CPUs alone were recorded"},
-      {LUMOS_LIMIT_NOT_RECORDED, OF_RECORDING, "outside the recording", "not_recorded",
-       "of the step, on the mean of all ranks"},
-      {LUMOS_LIMIT_UNSPLIT, OF_RECORDING, "transfer or waiting", "communication_unsplit",
-       "of the step: unknown which"},
-      {LUMOS_LIMIT_BLAMED_UNKNOWN, OF_CPU, "delay without a recorded op", "straggler_delay",
-       "of the late rank\xE2\x80\x99s own delay"},
+      {LUMOS_LIMIT_REBUILD, OF_MODEL, NULL, "rebuild_error", "of the measured step, in the recorded configuration"},
+      {LUMOS_LIMIT_NO_GPU, OF_RECORDING, NULL, "coverage", "of the ranks: their CPUs alone were recorded"},
+      {LUMOS_LIMIT_NOT_RECORDED, OF_RECORDING, NULL, "not_recorded", "of the step, on the mean of all ranks"},
+      {LUMOS_LIMIT_UNSPLIT, OF_RECORDING, NULL, "communication_unsplit", "of the step: unknown which"},
+      {LUMOS_LIMIT_BLAMED_UNKNOWN, OF_CPU, NULL, "straggler_delay", "of the late rank\xE2\x80\x99s own delay"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     int64_t size = details->diagnosis->limits[rows[i].limit].size;
@@ -109,18 +104,15 @@ static void add_model_figures(struct details *details) {
     enum lumos_limit limit;
     bool optional; /* streams of older versions have none, and not every recording shows what it takes */
   } rows[] = {
-      {FIGURE_UNEXPLAINED_LAG, OF_STARTS, "unexplained delay", "later or earlier than the rules say",
-       LUMOS_LIMIT_UNEXPLAINED, false},
-      {FIGURE_BOUNDARY, OF_STARTS, "held from outside", "by work outside the recording", LUMOS_LIMIT_BOUNDARY, false},
+      {FIGURE_UNEXPLAINED_LAG, OF_STARTS, NULL, "of GPU starts, against the model", LUMOS_LIMIT_UNEXPLAINED, false},
+      {FIGURE_BOUNDARY, OF_STARTS, NULL, "kernels and copies that other work holds", LUMOS_LIMIT_BOUNDARY, false},
       {FIGURE_RESOURCE_WAIT, OF_STARTS, "waiting for SMs", "behind a kernel that fills the GPU", LUMOS_LIMIT_NONE,
        true},
-      {FIGURE_KEPT_WAIT, OF_RECORDING, "unjoined communication", "kept at its measured length", LUMOS_LIMIT_UNJOINED,
-       false},
-      {FIGURE_HOST_GAP, OF_CPU, "without an event", "gaps between rows on threads", LUMOS_LIMIT_NONE, false},
-      {FIGURE_PROFILER_TIME, OF_CPU, "profiler overhead", "at most, between rows on threads", LUMOS_LIMIT_PROFILER,
-       true},
-      {FIGURE_HOST_UNKNOWN, OF_CPU, "unusually long", "gaps and calls that take longer than such ones mostly do",
-       LUMOS_LIMIT_CPU_UNKNOWN, false},
+      {FIGURE_KEPT_WAIT, OF_RECORDING, NULL, "not matched with other ranks\xE2\x80\x99; overlapped or exposed",
+       LUMOS_LIMIT_UNJOINED, false},
+      {FIGURE_HOST_GAP, OF_CPU, "CPU gaps", "time on threads without an event", LUMOS_LIMIT_NONE, false},
+      {FIGURE_PROFILER_TIME, OF_CPU, NULL, "at most, between rows on threads", LUMOS_LIMIT_PROFILER, true},
+      {FIGURE_HOST_UNKNOWN, OF_CPU, NULL, "unusually long gaps and calls", LUMOS_LIMIT_CPU_UNKNOWN, false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     int64_t share = report_trust(details->facts, rows[i].figure);
@@ -146,11 +138,11 @@ static void add_cross_step(struct details *details) {
   if (facts->transplant_error == LUMOS_ABSENT) {
     return;
   }
-  struct detail *detail = add(details, OF_MODEL, "cross-step error", "transplant_error", LUMOS_LIMIT_CROSS_STEP);
+  struct detail *detail = add(details, OF_MODEL, NULL, "transplant_error", LUMOS_LIMIT_CROSS_STEP);
   report_put_fine_share(&detail->figure, facts->transplant_error);
   lumos_text_put(&detail->evidence, "mean size, worst ");
   report_put_fine_share(&detail->evidence, report_trust(facts, FIGURE_TRANSPLANT_ERROR));
-  detail = add(details, OF_MODEL, "step-to-step variation", "step_spread", LUMOS_LIMIT_VARIATION);
+  detail = add(details, OF_MODEL, NULL, "step_spread", LUMOS_LIMIT_VARIATION);
   report_put_fine_share(&detail->figure, facts->step_spread);
   lumos_text_put(&detail->evidence, "between similar steps, mean size");
   detail = add(details, OF_MODEL, "tasks matched across steps", "transplant_matched", LUMOS_LIMIT_NONE);
@@ -168,11 +160,11 @@ static void add_coverage(struct details *details) {
   struct report_coverage coverage = report_coverage_of(details->facts->job);
   if (coverage.device_tasks > 0) {
     put_part(add(details, OF_RECORDING, "launches found", "coverage", LUMOS_LIMIT_UNLAUNCHED), coverage.launched,
-             coverage.device_tasks, "kernels and copies");
+             coverage.device_tasks, "kernels and copies of the whole recording");
   }
   if (coverage.collectives > 0) {
     put_part(add(details, OF_RECORDING, "collectives joined", "joined", LUMOS_LIMIT_NONE), coverage.joined,
-             coverage.collectives, "collectives");
+             coverage.collectives, "collectives of the whole recording");
   }
 }
 
@@ -182,7 +174,7 @@ static void add_profiling_cost(struct details *details) {
   if (facts->profiling_cost == LUMOS_ABSENT || facts->unprofiled_step == LUMOS_ABSENT) {
     return;
   }
-  struct detail *detail = add(details, OF_CPU, "recorded steps longer by", "profiling_cost", LUMOS_LIMIT_RECORDING);
+  struct detail *detail = add(details, OF_CPU, NULL, "profiling_cost", LUMOS_LIMIT_RECORDING);
   report_put_share(&detail->figure, facts->profiling_cost);
   lumos_text_put(&detail->evidence, "than ");
   report_put_time(&detail->evidence, facts->unprofiled_step);
@@ -248,8 +240,9 @@ void diagnosis_fill_details(const struct report_facts *facts, const struct lumos
     }
     struct report_scope *item = report_section_item(groups[detail->group], "trust");
     put_thresholds(detail);
-    lumos_text_put(&detail->evidence,
-                   detail->limit != NULL && !counts(detail) ? "; not graded, as no CPU is blamed" : "");
+    lumos_text_put(&detail->evidence, detail->limit != NULL && !counts(detail)
+                                          ? "; not graded, as neither cause nor best gain is on the CPU"
+                                          : "");
     report_set_text(item, "label", detail->label);
     report_set_text(item, "term", detail->term);
     report_set_text(item, "grade", counts(detail) ? lumos_confidence_name(grade_of(detail)) : "");

@@ -1,6 +1,7 @@
 /* A sentence for each limit. */
 #include "report/diagnosis/reason.h"
 
+#include "report/diagnosis/confidence.h"
 #include "report/diagnosis/words.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
@@ -22,18 +23,17 @@ static void put_errors(const struct diagnosis_story *story, struct lumos_text *o
   }
 }
 
-/* " The profiler may take up to 11.7 % of the step on those CPUs." behind a finding that they launch too slowly, where that is
- * much and not the sentence before. */
-static void put_profiler(const struct diagnosis_story *story, struct lumos_text *out) {
-  const struct lumos_diagnosis *diagnosis = story->diagnosis;
-  int64_t share = diagnosis->limits[LUMOS_LIMIT_PROFILER].size;
-  bool blames = diagnosis->count > 0 && diagnosis->findings[0].cause == LUMOS_CAUSE_CPU_BOUND;
-  bool told = diagnosis->limit == LUMOS_LIMIT_PROFILER || diagnosis->limit == LUMOS_LIMIT_RECORDING;
-  if (blames && !told && share != LUMOS_ABSENT && share > DIAGNOSIS_LARGE_SHARE) {
-    lumos_text_put(out, " The profiler itself takes up to ");
-    report_put_share(out, share);
-    lumos_text_put(out, " of the step on CPUs.");
+/* " Also: unexplained CPU time 37.1 %." */
+static void put_others(const struct lumos_diagnosis *diagnosis, struct lumos_text *out) {
+  enum lumos_limit others[LUMOS_LIMITS];
+  size_t count = diagnosis_other_limits(diagnosis, others);
+  for (size_t i = 0; i < count; i++) {
+    lumos_text_put(out, i == 0 ? " Also: " : ", ");
+    lumos_text_put(out, diagnosis_limit_name(others[i]));
+    lumos_text_char(out, ' ');
+    report_put_share(out, diagnosis->limits[others[i]].size);
   }
+  lumos_text_put(out, count > 0 ? "." : "");
 }
 
 static void put_reason(const struct diagnosis_story *story, struct lumos_text *out) {
@@ -82,6 +82,7 @@ static void put_reason(const struct diagnosis_story *story, struct lumos_text *o
     bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
     (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
     lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION || limit == LUMOS_LIMIT_RECORDING ? ""
+                        : limit == LUMOS_LIMIT_PROFILER       ? " of the step on CPUs"
                         : limit == LUMOS_LIMIT_UNLAUNCHED     ? " of the kernels and copies"
                         : limit == LUMOS_LIMIT_NO_GPU         ? " of the ranks"
                         : limit == LUMOS_LIMIT_BLAMED_UNKNOWN ? " of that time"
@@ -92,5 +93,5 @@ static void put_reason(const struct diagnosis_story *story, struct lumos_text *o
 
 void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out) {
   put_reason(story, out);
-  put_profiler(story, out);
+  put_others(story->diagnosis, out);
 }
