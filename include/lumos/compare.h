@@ -57,6 +57,7 @@ struct lumos_compared_job {
   int64_t matched[LUMOS_MATCHES];     /* of it, by how it is matched; what is left only this job does */
   int32_t typical;                    /* the compared step whose length is nearest to the mean: its number, */
   int64_t typical_start, typical_end; /* and its ends in job time */
+  lumos_string_id damage; /* which trace is cut or damaged, so that steps may lack work; LUMOS_NO_STRING: none */
 };
 
 #define LUMOS_COMPARE_PART(part) (1U << (part)) /* enum lumos_part; 0: in none that is known */
@@ -115,7 +116,7 @@ struct lumos_compared_diagnosis {
 enum lumos_compare_outcome {
   LUMOS_COMPARE_UNKNOWN,      /* noise is not known: one step of each */
   LUMOS_COMPARE_ALIKE,        /* no difference beyond noise, or none at all */
-  LUMOS_COMPARE_INCONCLUSIVE, /* within noise, and the steps are too few to say that there is none */
+  LUMOS_COMPARE_INCONCLUSIVE, /* within noise, and the steps are too few to say that there is none; or a trace is cut */
   LUMOS_COMPARE_DIFFERENT
 };
 /* "unknown" "alike" "inconclusive" "different" */

@@ -7,14 +7,15 @@
  *   regression     worse by more than the threshold, and by more than its noise
  *   improvement    better by more than both
  *   neutral        within the threshold, and the noise is, too
- *   inconclusive   anything else: the noise hides it, is unknown, or there is no value
+ *   inconclusive   anything else: the noise hides it, is unknown, or there is no value; or a trace of the tested job is cut
+ *                  or damaged, so its steps may lack work
  *
  * Noise is the half of a 95 % interval of the change: against one report from how steps vary in both (Student's t-test
  * with one variance), against several from how these differ (a prediction interval of Student's t); with the ranges that
  * predictions have, and at least what the threshold says.
  *
  * A recording counts once: a baseline whose values by step are all those of the tested report, or of an earlier baseline,
- * is the same recording, or a copy of its report, and is left out.
+ * is the same recording, or a copy of its report, and is left out. So is a baseline whose trace is cut or damaged.
  */
 #ifndef LUMOS_GATE_H
 #define LUMOS_GATE_H

@@ -523,6 +523,20 @@ int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
                     const struct lumos_scope *scope, const char *text, const char *cure);
 
+/* The code of parse's note on a trace that is cut or damaged in its midst. */
+#define LUMOS_NOTE_CUT "parse.truncated"
+
+/* What of the job's traces is missing, so that its steps may lack work. */
+struct lumos_damage {
+  size_t traces;        /* that are cut or damaged; 0: none */
+  int32_t rank;         /* whose the first of them is; LUMOS_ABSENT_INT: not known */
+  lumos_string_id text; /* what the note says of it, of the job's strings */
+};
+struct lumos_damage lumos_job_damage(const struct lumos_job *job);
+struct lumos_text;
+/* "rank 1: the trace is cut at byte 3017, and 2 more are cut or damaged"; nothing where none is. */
+void lumos_job_put_damage(const struct lumos_job *job, struct lumos_text *out);
+
 /* The id of a common error, for common_error of what has it; added where the job has none of that id yet. Of one
  * that is there the larger sigma stays: what is given twice must not look surer for it. sigma: relative, in millionths,
  * at least 0. O(common_errors). */

@@ -1,6 +1,7 @@
 /* See compare.h. */
 #include "compare/carrier.h"
 #include "compare/rows.h"
+#include "compare/verdict.h"
 #include "compare/waterfall.h"
 
 #include <lumos/graph.h>
@@ -40,6 +41,14 @@ static lumos_string_id device_of(const struct compare_side *side, struct lumos_s
   return found == LUMOS_NO_STRING ? found : lumos_intern_text(strings, lumos_string(side->job->strings, found));
 }
 
+static lumos_string_id damage_of(const struct lumos_job *job, struct lumos_strings *strings) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_job_put_damage(job, &text);
+  lumos_string_id damage = text.length == 0 ? LUMOS_NO_STRING : lumos_intern(strings, text.bytes, text.length);
+  lumos_text_free(&text);
+  return damage;
+}
+
 static void find_typical(const struct compare_side *side, struct lumos_compared_job *job) {
   int64_t nearest = INT64_MAX;
   for (size_t k = 0; k < side->windows.count; k++) {
@@ -60,6 +69,7 @@ static struct lumos_compared_job describe_job(const struct compare_side *side, c
                                    .steps = (uint32_t)side->windows.count,
                                    .ranks = side->weight,
                                    .device = device_of(side, strings),
+                                   .damage = damage_of(side->job, strings),
                                    .shortest = INT64_MAX};
   __int128 sum = 0, gpu_time = 0, matched[LUMOS_MATCH_NONE + 1] = {0};
   for (size_t k = 0; k < side->windows.count; k++) {
@@ -165,6 +175,9 @@ static enum lumos_compare_outcome find_outcome(const struct lumos_comparison *co
     SMALL_PERCENT = 2 /* of a step. Chosen: what a comparison has to find */
   };
   const struct lumos_compared_job *a = &comparison->jobs[0], *b = &comparison->jobs[1];
+  if (compare_hides_work(comparison)) {
+    return LUMOS_COMPARE_INCONCLUSIVE;
+  }
   if (comparison->noise == LUMOS_ABSENT) {
     return LUMOS_COMPARE_UNKNOWN;
   }

@@ -48,6 +48,8 @@ static void put_job(const struct lumos_comparison *comparison, int side, struct 
   put_string(comparison, job->device, out);
   lumos_text_format(out, ",\"step\":%" PRId64 ",\"shortest\":%" PRId64 ",\"longest\":%" PRId64 ",\"gpu_time\":%" PRId64,
                     job->step, job->shortest, job->longest, job->gpu_time);
+  lumos_text_put(out, ",\"damage\":");
+  put_string(comparison, job->damage, out);
   lumos_text_put(out, ",\"matched\":{");
   for (int level = 0; level < LUMOS_MATCHES; level++) {
     lumos_text_format(out, "%s\"%s\":%" PRId64, level == 0 ? "" : ",", lumos_match_name((enum lumos_match)level),

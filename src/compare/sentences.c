@@ -5,6 +5,8 @@
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
+enum { LONGEST = 80 }; /* bytes of a name */
+
 void compare_put_job(const struct lumos_comparison *comparison, int side, struct lumos_text *out) {
   report_put_time(out, comparison->jobs[side].step);
   lumos_text_put(out, comparison->simulated ? " a step (simulated), " : " a step, ");
@@ -25,7 +27,11 @@ void compare_put_job_evidence(const struct lumos_comparison *comparison, int sid
   report_put_counted(out, job->ranks, "rank");
   if (job->device != LUMOS_NO_STRING) {
     lumos_text_put(out, ", ");
-    compare_put_name(out, comparison, job->device, 80);
+    compare_put_name(out, comparison, job->device, LONGEST);
+  }
+  if (job->damage != LUMOS_NO_STRING) {
+    lumos_text_put(out, "; steps may lack work: ");
+    compare_put_name(out, comparison, job->damage, LONGEST);
   }
 }
 
@@ -80,7 +86,9 @@ void compare_put_noise(const struct lumos_comparison *comparison, struct lumos_t
     lumos_text_put(out, " a step, from how steps vary within each recording; two recordings of one job may differ by "
                         "more.");
     int64_t longer = comparison->jobs[1].step - comparison->jobs[0].step;
-    if (comparison->outcome == LUMOS_COMPARE_INCONCLUSIVE) {
+    if (compare_hides_work(comparison)) {
+      lumos_text_put(out, " It does not cover what is missing from a trace.");
+    } else if (comparison->outcome == LUMOS_COMPARE_INCONCLUSIVE) {
       lumos_text_put(out, " It is this large because the steps are few: compare more steps.");
     } else if (comparison->step_differs && llabs(longer) <= comparison->noise) {
       lumos_text_put(out, " The step differs by less, but the work below changed beyond noise.");

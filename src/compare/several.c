@@ -42,6 +42,14 @@ static size_t put_jobs(const struct compare_page *page, enum lumos_compare_outco
   return count;
 }
 
+static bool any_hides_work(const struct compare_page *page) {
+  bool hides = false;
+  for (size_t i = 0; i < page->compared->count; i++) {
+    hides |= compare_hides_work(page->compared->comparisons[i]);
+  }
+  return hides;
+}
+
 /* " B and C do not differ from A in step time beyond noise. Whether D differs from A is inconclusive: the steps are too few." */
 static void put_others(const struct compare_page *page, struct lumos_text *out) {
   struct lumos_text names = LUMOS_TEXT_BUFFER;
@@ -53,8 +61,9 @@ static void put_others(const struct compare_page *page, struct lumos_text *out) 
   names.length = 0;
   number = put_jobs(page, LUMOS_COMPARE_INCONCLUSIVE, &names);
   if (number > 0) {
-    lumos_text_format(out, " Whether %.*s %s from A is inconclusive: the steps are too few.", (int)names.length,
-                      names.bytes, number == 1 ? "differs" : "differ");
+    lumos_text_format(out, " Whether %.*s %s from A is inconclusive: %s.", (int)names.length, names.bytes,
+                      number == 1 ? "differs" : "differ",
+                      !any_hides_work(page) ? "the steps are too few" : "a trace is cut, or the steps are too few");
   }
   if (count_outcome(page, LUMOS_COMPARE_UNKNOWN) > 0) {
     lumos_text_put(out, " Of jobs with one step here noise is unknown.");
@@ -79,9 +88,10 @@ static void put_verdict(const struct compare_page *page, struct lumos_text *out)
     lumos_text_put(out, ": ");
     report_put_share(out, report_share(a->step - best->step, a->step));
     lumos_text_put(out, " less than A");
-    lumos_text_put(out, outcome == LUMOS_COMPARE_ALIKE          ? ", which is within noise"
-                        : outcome == LUMOS_COMPARE_INCONCLUSIVE ? ", which may be noise"
-                                                                : "");
+    lumos_text_put(out, outcome == LUMOS_COMPARE_ALIKE ? ", which is within noise"
+                        : outcome == LUMOS_COMPARE_INCONCLUSIVE
+                            ? (any_hides_work(page) ? ", which may be noise or missing work" : ", which may be noise")
+                            : "");
   }
   lumos_text_char(out, '.');
   put_others(page, out);

@@ -18,12 +18,13 @@ static bool find_runs(struct compare_side *side, bool simulated, struct lumos_er
   return lumos_engine_run(job, &as_it_is, side->own_runs, error);
 }
 
-/* Of all ranks with a GPU that have the job's step. */
+/* Of all ranks with a GPU that have the job's step. One of 0 ns is no step: its work is not in the trace. */
 static int64_t weight_of_step(const struct compare_side *side, size_t k) {
   int64_t weight = 0;
   for (uint32_t i = side->timeline.sharers_first[k]; i < side->timeline.sharers_first[k + 1]; i++) {
-    uint32_t rank = side->timeline.steps.items[side->timeline.sharers[i]].rank;
-    weight += side->has_gpu[rank] ? lumos_rank_weight(&side->job->ranks.items[rank]) : 0;
+    const struct lumos_step *step = &side->timeline.steps.items[side->timeline.sharers[i]];
+    uint32_t rank = step->rank;
+    weight += side->has_gpu[rank] && step->end > step->start ? lumos_rank_weight(&side->job->ranks.items[rank]) : 0;
   }
   return weight;
 }

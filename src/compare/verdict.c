@@ -418,11 +418,11 @@ static const struct lumos_compared_row *first_changed(const struct lumos_compare
 }
 
 /* "3 rows of work changed, most of all aten::mm (backward pass; 4 to 8 a step) by +1.20 ms" */
-static void put_changed(struct lumos_text *out, const struct lumos_comparison *comparison) {
+static void put_changed(struct lumos_text *out, const struct lumos_comparison *comparison, const char *before) {
   size_t rows = compare_changed_rows(&comparison->rows), calls = compare_changed_rows(&comparison->calls);
   const struct lumos_compared_row *row = first_changed(&comparison->rows);
   if (rows > 0) {
-    lumos_text_put(out, "; but ");
+    lumos_text_put(out, before);
     report_put_counted(out, (int64_t)rows, "row");
     lumos_text_put(out, " of work changed, most of all ");
     put_row(out, comparison, row, true);
@@ -433,7 +433,7 @@ static void put_changed(struct lumos_text *out, const struct lumos_comparison *c
     }
   } else if (calls > 0) {
     row = first_changed(&comparison->calls);
-    lumos_text_put(out, "; but calls changed: ");
+    lumos_text_format(out, "%scalls changed: ", before);
     compare_put_calls(out, comparison, row);
   }
 }
@@ -469,7 +469,7 @@ static void put_alike(struct lumos_text *out, const struct lumos_comparison *com
     put_of_step(out, comparison, comparison->noise);
     lumos_text_put(out, " is noise");
   }
-  put_changed(out, comparison);
+  put_changed(out, comparison, "; but ");
 }
 
 /* "Inconclusive: B takes 1.20 ms (12.0 %) longer a step than A, but with 3 and 4 steps up to 3.10 ms (31.0 %) may be
@@ -482,7 +482,38 @@ static void put_inconclusive(struct lumos_text *out, const struct lumos_comparis
                     comparison->names[0], a->steps, b->steps);
   put_of_step(out, comparison, comparison->noise);
   lumos_text_put(out, " may be noise");
-  put_changed(out, comparison);
+  put_changed(out, comparison, "; ");
+}
+
+bool compare_hides_work(const struct lumos_comparison *comparison) {
+  return !comparison->one_recording &&
+         (comparison->jobs[0].damage != LUMOS_NO_STRING || comparison->jobs[1].damage != LUMOS_NO_STRING);
+}
+
+/* "Inconclusive: steps of B may lack work (rank 0: the trace is cut at byte 3017). As read, a step takes 1.20 ms in A and
+ * 900 us in B" */
+static void put_hidden(struct lumos_text *out, const struct lumos_comparison *comparison) {
+  const struct lumos_compared_job *jobs = comparison->jobs;
+  bool both = jobs[0].damage != LUMOS_NO_STRING && jobs[1].damage != LUMOS_NO_STRING;
+  lumos_text_put(out, "Inconclusive: steps of ");
+  for (int side = 0; side < 2; side++) {
+    lumos_text_put(out, jobs[side].damage == LUMOS_NO_STRING ? "" : comparison->names[side]);
+    lumos_text_put(out, both && side == 0 ? " and " : "");
+  }
+  lumos_text_put(out, " may lack work (");
+  for (int side = 0; side < 2; side++) {
+    lumos_text_put(out, both ? (side == 0 ? "in A " : "; in ") : "");
+    lumos_text_put(out, both && side == 1 ? comparison->names[1] : "");
+    lumos_text_put(out, both && side == 1 ? " " : "");
+    if (jobs[side].damage != LUMOS_NO_STRING) {
+      compare_put_name(out, comparison, jobs[side].damage, NAME_BYTES);
+    }
+  }
+  lumos_text_put(out, "). As read, a step takes ");
+  report_put_time_beside(out, jobs[0].step, jobs[1].step);
+  lumos_text_format(out, " in %s and ", comparison->names[0]);
+  report_put_time_beside(out, jobs[1].step, jobs[0].step);
+  lumos_text_format(out, " in %s", comparison->names[1]);
 }
 
 void compare_put_calls(struct lumos_text *out, const struct lumos_comparison *comparison,
@@ -543,6 +574,11 @@ static void put_changed_calls(struct lumos_text *out, const struct lumos_compari
 
 void lumos_comparison_verdict(const struct lumos_comparison *comparison, struct lumos_text *out) {
   size_t from = out->length;
+  if (compare_hides_work(comparison)) {
+    put_hidden(out, comparison);
+    lumos_text_char(out, '.');
+    return; /* what else differs may be what is missing */
+  }
   if (comparison->outcome == LUMOS_COMPARE_ALIKE || comparison->jobs[0].step == comparison->jobs[1].step) {
     put_alike(out, comparison);
   } else if (comparison->outcome == LUMOS_COMPARE_INCONCLUSIVE) {

@@ -23,6 +23,8 @@ void compare_put_calls(struct lumos_text *out, const struct lumos_comparison *co
 /* "8192x2048 became 8192x4096": of the inputs that changed the largest. False, and nothing: it is not known. */
 bool compare_put_sizes(struct lumos_text *out, const struct lumos_comparison *comparison,
                        const struct lumos_compared_row *row);
+/* Does one of the jobs lack work that the other has, because its trace is cut? Not where both are of one recording. */
+bool compare_hides_work(const struct lumos_comparison *comparison);
 /* How many rows differ by more than steps vary. */
 size_t compare_changed_rows(const struct lumos_compared_rows *rows);
 

@@ -48,7 +48,7 @@ static void find_change(struct gate_metric *metric) {
   metric->noise = metric->floor >= 0 ? fmax(metric->noise, metric->floor * whole) : metric->noise;
 }
 
-static void decide(struct gate_metric *metric) {
+static void decide(struct gate_metric *metric, bool damaged) {
   metric->verdict = LUMOS_GATE_INCONCLUSIVE;
   metric->base = metric->change = metric->allowed = 0;
   metric->noise = -1;
@@ -59,7 +59,9 @@ static void decide(struct gate_metric *metric) {
   find_change(metric);
   double worse = metric->lower_is_worse ? -metric->change : metric->change;
   bool beyond = fabs(worse) > metric->allowed;
-  if (metric->noise < 0) {
+  if (damaged) {
+    metric->reason = GATE_DAMAGED;
+  } else if (metric->noise < 0) {
     metric->reason = GATE_NOISE_UNKNOWN;
   } else if (beyond ? fabs(worse) <= metric->noise : metric->noise > metric->allowed) {
     metric->reason = GATE_NOISE_LARGE;
@@ -72,7 +74,7 @@ static void decide(struct gate_metric *metric) {
 enum lumos_gate_verdict lumos_gate_decide(struct lumos_gate *gate) {
   enum lumos_gate_verdict worst = LUMOS_GATE_NEUTRAL;
   for (size_t i = 0; i < gate->metrics.count; i++) {
-    decide(&gate->metrics.items[i]);
+    decide(&gate->metrics.items[i], gate->damage[0] != '\0');
     worst = gate->metrics.items[i].verdict > worst ? gate->metrics.items[i].verdict : worst;
   }
   return worst;

@@ -60,6 +60,8 @@ static void put_name(struct lumos_text *out, const struct gate_metric *metric) {
 
 static const char *reason_words(enum gate_reason reason) {
   switch (reason) {
+    case GATE_DAMAGED:
+      return "a trace is cut or damaged, so steps may lack work";
     case GATE_NO_VALUE:
       return "the tested report has no such value";
     case GATE_NO_BASELINE:
@@ -161,18 +163,31 @@ static void put_counts(struct lumos_text *out, const struct lumos_gate *gate) {
   }
 }
 
+/* " (left out: the tested recording itself, 2 copies of others)" */
+static void put_left_out(const struct lumos_gate *gate, struct lumos_text *out) {
+  const char *before = " (left out: ";
+  if (gate->itself > 0) {
+    lumos_text_format(out, "%sthe tested recording itself", before);
+    before = ", ";
+  }
+  if (gate->copies > 0) {
+    lumos_text_format(out, "%s%zu cop%s of others", before, gate->copies, gate->copies == 1 ? "y" : "ies");
+    before = ", ";
+  }
+  if (gate->damaged > 0) {
+    lumos_text_format(out, "%s%zu with a trace that is cut or damaged", before, gate->damaged);
+  }
+  lumos_text_put(out, gate->itself + gate->copies + gate->damaged > 0 ? ")" : "");
+}
+
 static void put_markdown(const struct lumos_gate *gate, struct lumos_text *out) {
   lumos_text_put(out, "Lumos gate: ");
   put_counts(out, gate);
   lumos_text_format(out, ", against %zu report%s", gate->reports, gate->reports == 1 ? "" : "s");
-  if (gate->itself + gate->copies > 0) {
-    lumos_text_put(out, " (left out: ");
-    lumos_text_put(out, gate->itself > 0 ? "the tested recording itself" : "");
-    if (gate->copies > 0) {
-      lumos_text_format(out, "%s%zu cop%s of others", gate->itself > 0 ? ", " : "", gate->copies,
-                        gate->copies == 1 ? "y" : "ies");
-    }
-    lumos_text_char(out, ')');
+  put_left_out(gate, out);
+  if (gate->damage[0] != '\0') {
+    lumos_text_put(out, ". Steps may lack work: ");
+    report_put_markdown(out, gate->damage, strlen(gate->damage));
   }
   lumos_text_put(out, "\n\n");
   lumos_text_put(out, "| metric | verdict | baseline | now | change | allowed | noise | |\n"
@@ -278,7 +293,14 @@ static void put_json(const struct lumos_gate *gate, struct lumos_text *out) {
   }
   lumos_text_format(out, "{\"format\":%d,\"verdict\":\"%s\",\"reports\":%zu,", GATE_DOCUMENT,
                     lumos_gate_verdict_name(worst), gate->reports);
-  lumos_text_format(out, "\"left_out\":{\"itself\":%zu,\"copies\":%zu},\"metrics\":[", gate->itself, gate->copies);
+  lumos_text_format(out, "\"left_out\":{\"itself\":%zu,\"copies\":%zu,\"damaged\":%zu},\"damage\":", gate->itself,
+                    gate->copies, gate->damaged);
+  if (gate->damage[0] == '\0') {
+    lumos_text_put(out, "null");
+  } else {
+    lumos_text_script_string(out, gate->damage, strlen(gate->damage));
+  }
+  lumos_text_put(out, ",\"metrics\":[");
   for (size_t i = 0; i < gate->metrics.count; i++) {
     const struct gate_metric *metric = &gate->metrics.items[i];
     bool known = has_change(metric);

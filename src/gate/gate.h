@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GATE_SCOPE_MEMBERS = 12, GATE_STEP_NONE = -1 };
+enum { GATE_SCOPE_MEMBERS = 12, GATE_STEP_NONE = -1, GATE_DAMAGE_BYTES = 160 };
 
 /* A member of a metric's scope but its step: a string, or a whole number. */
 struct gate_member {
@@ -34,7 +34,7 @@ struct gate_mean {
 LUMOS_VECTOR_TYPE(gate_means, struct gate_mean);
 
 /* Why a verdict is inconclusive. */
-enum gate_reason { GATE_DECIDED, GATE_NO_VALUE, GATE_NO_BASELINE, GATE_NOISE_UNKNOWN, GATE_NOISE_LARGE };
+enum gate_reason { GATE_DECIDED, GATE_DAMAGED, GATE_NO_VALUE, GATE_NO_BASELINE, GATE_NOISE_UNKNOWN, GATE_NOISE_LARGE };
 
 struct gate_metric {
   const struct lumos_metric_definition *definition;
@@ -63,11 +63,19 @@ struct lumos_gate {
   size_t reports; /* of the baseline */
   struct gate_fingerprint tested;
   LUMOS_VECTOR(struct gate_fingerprint) known; /* of the baseline */
-  size_t itself, copies;                       /* reports that are left out: the tested one, and copies of others */
+  size_t itself, copies;                       /* reports that are left out: the tested one, and copies of others, */
+  size_t damaged;                              /* and those of traces that are cut or damaged */
+  char damage[GATE_DAMAGE_BYTES];              /* of the tested report's traces: which is cut or damaged; "": none */
+};
+
+/* What a report says of itself. */
+struct gate_origin {
+  struct gate_fingerprint fingerprint;
+  char damage[GATE_DAMAGE_BYTES]; /* as above, cut where it is longer */
 };
 
 /* What a report in JSON has of each metric, into `means`, an array of the caller's with an item for each. */
 bool gate_read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
-                     struct gate_fingerprint *fingerprint, struct lumos_error *error) LUMOS_MUST_CHECK;
+                     struct gate_origin *origin, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -1,6 +1,7 @@
 /* The values of the thresholds' metrics in a report in JSON: one walk over its metrics. */
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "gate/gate.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct reading {
   struct found *found;
   bool edited, has_metrics;
   struct gate_fingerprint fingerprints[GATE_SOURCES];
+  struct gate_origin *origin;
 };
 
 /* A metric's record, as slices of the report. */
@@ -195,6 +197,28 @@ static bool read_metrics(struct reading *reading, const char **cursor) {
   return more == 0;
 }
 
+/* Null, or a text: printable, and as much of it as there is room. */
+static bool read_damage(const char **cursor, struct gate_origin *origin) {
+  struct lumos_slice text;
+  if (**cursor != '"') {
+    return lumos_json_skip(cursor, NULL);
+  }
+  if (!lumos_json_string(cursor, &text)) {
+    return false;
+  }
+  char *decoded = lumos_allocate(text.length + 1);
+  size_t length = lumos_json_decode(&text, decoded, NULL);
+  if (length >= sizeof origin->damage) {
+    for (length = sizeof origin->damage - 1; length > 0 && ((unsigned char)decoded[length] & 0xC0) == 0x80; length--) {
+    }
+  }
+  lumos_utf8_make_printable(decoded, length);
+  memcpy(origin->damage, decoded, length);
+  origin->damage[length] = '\0';
+  free(decoded);
+  return true;
+}
+
 static bool read_report(struct reading *reading, const char *report, struct lumos_error *error) {
   static const char other[] = "is not a report in JSON; write one with lumos-render -o report.json";
   struct lumos_json_members members;
@@ -211,6 +235,8 @@ static bool read_report(struct reading *reading, const char *report, struct lumo
       good = lumos_json_integer(&cursor, &format);
     } else if (lumos_json_is(&key, "metrics")) {
       good = read_metrics(reading, &cursor);
+    } else if (lumos_json_is(&key, "damage")) {
+      good = read_damage(&cursor, reading->origin);
     } else {
       good = lumos_json_skip(&cursor, &value);
       reading->edited |= good && lumos_json_is(&key, "edited") && lumos_json_is(&value, "true");
@@ -269,8 +295,9 @@ static struct gate_mean choose(const struct gate_metric *metric, struct found *f
 }
 
 bool gate_read_means(const struct lumos_gate *gate, const char *report, struct gate_mean *means,
-                     struct gate_fingerprint *fingerprint, struct lumos_error *error) {
-  struct reading reading = {.gate = gate};
+                     struct gate_origin *origin, struct lumos_error *error) {
+  struct reading reading = {.gate = gate, .origin = origin};
+  *origin = (struct gate_origin){.damage = ""};
   reading.found = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *reading.found);
   bool good = read_report(&reading, report, error);
   for (size_t i = 0; i < gate->metrics.count; i++) {
@@ -282,7 +309,7 @@ bool gate_read_means(const struct lumos_gate *gate, const char *report, struct g
   }
   /* Changes of one recording have its measured values. */
   bool measured = !reading.edited && reading.fingerprints[GATE_MEASURED].values > 0;
-  *fingerprint = reading.fingerprints[measured ? GATE_MEASURED : GATE_SIMULATED];
+  origin->fingerprint = reading.fingerprints[measured ? GATE_MEASURED : GATE_SIMULATED];
   free(reading.found);
   return good;
 }
@@ -309,7 +336,10 @@ static bool is_same(struct gate_fingerprint one, struct gate_fingerprint other) 
 
 bool lumos_gate_test(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
   struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
-  bool good = gate_read_means(gate, report, means, &gate->tested, error);
+  struct gate_origin origin;
+  bool good = gate_read_means(gate, report, means, &origin, error);
+  gate->tested = origin.fingerprint;
+  memcpy(gate->damage, origin.damage, sizeof gate->damage);
   for (size_t i = 0; good && i < gate->metrics.count; i++) {
     gate->metrics.items[i].tested = means[i];
   }
@@ -336,18 +366,25 @@ static void add_baseline(struct lumos_gate *gate, struct gate_fingerprint finger
 
 bool lumos_gate_baseline(struct lumos_gate *gate, const char *report, struct lumos_error *error) {
   struct gate_mean *means = lumos_allocate_zeroed(gate->metrics.count + 1, sizeof *means);
-  struct gate_fingerprint fingerprint = {0, 0};
-  bool good = gate_read_means(gate, report, means, &fingerprint, error);
-  if (good && is_same(fingerprint, gate->tested)) {
+  struct gate_origin origin;
+  bool good = gate_read_means(gate, report, means, &origin, error);
+  if (good && is_same(origin.fingerprint, gate->tested)) {
     gate->itself++;
+  } else if (good && origin.damage[0] != '\0') {
+    gate->damaged++;
   } else if (good) {
-    add_baseline(gate, fingerprint, means);
+    add_baseline(gate, origin.fingerprint, means);
   }
   free(means);
   return good;
 }
 
 bool lumos_gate_has_baseline(const struct lumos_gate *gate, struct lumos_error *error) {
+  if (gate->reports == 0 && gate->damaged > 0) {
+    return lumos_fail(error,
+                      "a trace of the baseline is cut or damaged, so its steps may lack work; name the report of "
+                      "a whole recording behind --baseline");
+  }
   return gate->reports > 0 || lumos_fail(error, "the baseline is the tested recording itself, so that no regression "
                                                 "would show; name the report of another one behind --baseline");
 }

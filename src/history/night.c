@@ -72,7 +72,7 @@ void history_night_clear(struct history_night *night) {
   night->cause = LUMOS_CAUSES;
   night->confidence = LUMOS_CONFIDENCE_UNKNOWN;
   night->ranks = night->world = LUMOS_ABSENT;
-  night->has_gate = night->failed_again = false;
+  night->has_gate = night->failed_again = night->cut = false;
   for (int i = 0; i < HISTORY_SERIES; i++) {
     night->values[i] = night->limits[i] = NAN;
   }
@@ -90,8 +90,12 @@ static bool read_values(const char *document, struct history_night *night, struc
     }
   }
   const struct lumos_gate gate = {.metrics = {metrics, SOURCES, SOURCES}};
-  struct gate_fingerprint fingerprint = {0, 0};
-  bool good = gate_read_means(&gate, document, means, &fingerprint, error);
+  struct gate_origin origin;
+  bool good = gate_read_means(&gate, document, means, &origin, error);
+  if (good && origin.damage[0] != '\0') {
+    night->cut = true;
+    return lumos_fail(error, "%s", origin.damage);
+  }
   for (size_t i = 0; good && i < SOURCES; i++) {
     if (means[i].count > 0 && isnan(night->values[sources[i].series])) {
       night->values[sources[i].series] = means[i].mean;

@@ -27,6 +27,7 @@ struct history_night {
   double values[HISTORY_SERIES]; /* ns, or shares; NAN: unknown. Means as the gate's */
   double limits[HISTORY_SERIES]; /* beyond which the gate would have found a regression; NAN: no gate asked */
   bool has_page;                 /* its report is there */
+  bool cut;                      /* broken, because a trace is cut or damaged: steps may lack work */
   bool failed_again;             /* there is one, but a later run of the night failed */
   bool has_gate;                 /* and so is what the gate found: */
   enum lumos_gate_verdict gate;

@@ -17,8 +17,10 @@ static void read_document(const char *path, struct lumos_arena *arena, struct hi
   free(document);
   if (!good) {
     int64_t day = night->day;
+    bool cut = night->cut;
     history_night_clear(night);
     night->day = day;
+    night->cut = cut;
     night->state = HISTORY_BROKEN;
     night->problem = lumos_arena_copy(arena, error.text, strlen(error.text));
   }

@@ -115,7 +115,9 @@ void history_put_doubt(struct lumos_text *out, const struct history_job *job, en
 
 void history_put_result(struct lumos_text *out, const struct history_night *night) {
   if (night->state != HISTORY_GOOD) {
-    lumos_text_put(out, night->state == HISTORY_BROKEN ? "broken report: " : "failed: ");
+    lumos_text_put(out, night->cut                       ? "steps may lack work: "
+                        : night->state == HISTORY_BROKEN ? "broken report: "
+                                                         : "failed: ");
     report_put_cut(out, night->problem, strlen(night->problem), LONGEST_PROBLEM);
   } else if (night->has_gate) {
     lumos_text_put(out, lumos_gate_verdict_name(night->gate));
@@ -182,7 +184,10 @@ void history_put_verdict(struct lumos_text *out, const struct lumos_nights *hist
   } else if (counts.silent_jobs > 0) {
     put_job(out, counts.silent);
     bool again = counts.silent->nights[counts.silent->count - 1].failed_again && !ends_in_a_gap(counts.silent);
-    lumos_text_put(out, again ? " failed when its last night ran again" : " has no report of the last night");
+    bool cut = counts.silent->nights[counts.silent->count - 1].cut && !ends_in_a_gap(counts.silent);
+    lumos_text_put(out, again ? " failed when its last night ran again"
+                        : cut ? " has a trace in its last night that is cut or damaged"
+                              : " has no report of the last night");
   } else if (counts.gates > 0) {
     lumos_text_put(out,
                    history->jobs.count == 1 ? "No regression in the last night" : "No job regressed in the last night");

@@ -76,7 +76,7 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
   if (trace->resumed) {
     kept = "the complete events before and after it were read";
   }
-  note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
+  note(job, LUMOS_NOTE_CUT, LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
        "the trace is %s at byte %" PRIu64 "%s%s%s; %s", damaged ? "damaged" : "cut", trace->truncated_at, event,
        damaged ? ": " : "", trace->damage, kept);
 }

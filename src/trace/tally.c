@@ -126,7 +126,7 @@ static void count_job(struct counting *counting) {
   const struct lumos_job *job = counting->job;
   struct lumos_checkup *checkup = counting->checkup;
   struct trace_tallies *tallies = counting->tallies;
-  int64_t cut = ranks_noted(job, "parse.truncated");
+  int64_t cut = ranks_noted(job, LUMOS_NOTE_CUT);
   if (cut > 0) {
     tallies->files = (struct trace_tally){.have = checkup->ranks - cut, .of = checkup->ranks};
   }

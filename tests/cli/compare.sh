@@ -177,6 +177,19 @@ halve() {
 }
 emulate unchanged1
 [ "$(only task unchanged1 | awk "$field"'{ step[field("step")] } END { n = 0; for (s in step) n += s + 0 >= 2 && s + 0 <= 32; print n }')" -ge 31 ] || fail 'the recorded steps are not 2 to 32'
+# A trace that is cut in its midst: that it is cut, and where, is on the page and in all forms; whether the job changed is not said.
+gzip -dc emulated/rank0.json.gz >whole.json
+cut_at=$(($(wc -c <whole.json) / 2))
+head -c $cut_at whole.json >cut.json
+expect 0 lumos-compare unchanged1 cut.json -f json -o cut
+jq -e --arg at $cut_at '.outcome == "inconclusive" and .a.damage == null and .b.damage == "rank 0: the trace is cut at byte \($at)" and
+  (.verdict | startswith("Inconclusive: steps of B may lack work (rank 0: the trace is cut at byte \($at)). As read, a step takes "))' cut >/dev/null ||
+  fail "a cut trace is $(jq -c '[.outcome, .b.damage, .verdict]' cut)"
+expect 0 lumos-compare cut.json unchanged1 -o cut.html
+sed -i 's/\xc2\xa0/ /g' cut.html
+for place in '<h1>Inconclusive: steps of A may lack work' "; steps may lack work: rank 0: the trace is cut at byte $cut_at"; do
+  grep -qF "$place" cut.html || fail "the page of a cut trace lacks '$place'"
+done
 trials=0 alike=0
 halves() { # RECORDING FIRST LAST
   local trial

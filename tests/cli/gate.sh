@@ -98,7 +98,7 @@ for night in 0 1 2; do jq . night3.json >nights/copy$night.json; done
 printf '{"format": 1, "metrics": [%s]}' "$two" >limits
 expect 1 lumos-render --gate limits --baseline nights 108.json -o gate.json
 holds '.baseline == 102000000 and .change == 6000000 and (.noise - 4808944 | fabs) < 10 and .baselines == 5'
-jq -e '.reports == 5 and .left_out == {itself: 1, copies: 3}' gate.json >/dev/null || fail "left out are $(jq -c .left_out gate.json)"
+jq -e '.reports == 5 and .left_out == {itself: 1, copies: 3, damaged: 0}' gate.json >/dev/null || fail "left out are $(jq -c .left_out gate.json)"
 expect 1 lumos-render --gate limits --baseline nights nights/night5.json -o gate.md
 grep -q '^Lumos gate: 1 regression, against 5 reports (left out: the tested recording itself, 3 copies of others)$' gate.md || fail "the first line is $(head -n 1 gate.md)"
 expect 2 lumos-render --gate limits --baseline 108.json nights/night5.json
@@ -174,6 +174,22 @@ assert all(map(valid, good)) and not any(map(valid, bad))' || fail 'the schema o
 }
 rarely keep_to_schema
 printf '{"format": 1, "metrics": [%s]}' "$two" >limits
+# Of a trace that is cut nothing is decided, better or worse; as a baseline it is left out. All forms say so, and escape what a report says.
+for report in better worse base; do jq -c '.damage = "rank 1: the trace is <cut>|\u0007 at byte 30"' $report.json >cut_$report.json; done
+gate 0 inconclusive "$two" cut_better.json base.json
+gate 0 inconclusive "$two" cut_worse.json base.json
+holds '.reason == "a trace is cut or damaged, so steps may lack work" and .change == 10000000'
+jq -e '(.damage | startswith("rank 1: the trace is <cut>|")) and .left_out.damaged == 0' gate.json >/dev/null || fail "a cut trace is told as $(head -c 200 gate.json)"
+expect 0 lumos-render --gate limits --baseline base.json cut_worse.json --junit cut.xml -o cut.md
+clean cut.md
+grep -qF '. Steps may lack work: rank 1: the trace is &lt;cut&gt;\|?' cut.md || fail "Markdown says of a cut trace: $(head -n 1 cut.md)"
+grep -q '<skipped message=".*; a trace is cut or damaged' cut.xml || fail 'JUnit does not skip a cut trace'
+gate 1 regression "$two" worse.json base.json cut_better.json
+jq -e '.reports == 1 and .left_out.damaged == 1 and .damage == null' gate.json >/dev/null || fail "a cut baseline counts: $(head -c 200 gate.json)"
+expect 1 lumos-render --gate limits --baseline base.json --baseline cut_better.json worse.json -o cut.md
+grep -qF '(left out: 1 with a trace that is cut or damaged)' cut.md || fail "Markdown says of a cut baseline: $(head -n 1 cut.md)"
+expect 2 lumos-render --gate limits --baseline cut_base.json worse.json
+says 'a trace of the baseline is cut or damaged' 'a whole recording'
 expect 2 lumos-render --gate limits worse.json
 says --baseline
 expect 2 lumos-render --baseline base.json worse.json

@@ -87,6 +87,16 @@ index nights
   fail "broken nights are told as $(jq -c '[.tables.nights1.rows[] | .[8]]' rows)"
 says_page '<h1>a &quot;b&quot;'
 
+# A night whose trace is cut is one without values, which keeps its link.
+rm -rf nights
+for day in 1 2 3 4 5 6; do night nights/a/2026-07-0$day.json 1000000; done
+night nights/a/2026-07-07.json 500000 '.damage = "rank 1: the trace is cut at byte 30"'
+: >nights/a/2026-07-07.html
+index nights
+[ "$(row nights1 2026-07-07)" = '2026-07-07|-|-|-|-|-|-|-|steps may lack work: rank 1: the trace is cut at byte 30' ] || fail "a night of a cut trace is $(row nights1 2026-07-07)"
+says_page '<a href="a/2026-07-07.html">'
+says_page '<h1>a has a trace in its last night that is cut or damaged'
+
 # What is no date of a night leaves no other job missing.
 rm -rf nights
 for day in 1 2 3; do night nights/a/2026-07-0$day.json 1000000 && night nights/b/2026-07-0$day.json 1000000; done
@@ -172,10 +182,14 @@ expect 0 lumos-report "${example[@]}" --summary real/job/2026-07-01.json --title
 expect 0 lumos-report "${example[@]}" -o full.json
 sed -i 's/"title":"A job",//' real/job/2026-07-01.json
 jq -e --slurpfile full full.json '. as $brief | [.metrics[]] - $full[0].metrics == [] and (.metrics | length > 100) and
-  ([keys[] | select(IN("verdict", "diagnosis", "edited", "world", "step_time", "loss", "trust"))] | length == 7 and all($brief[.] == $full[0][.]))' real/job/2026-07-01.json >/dev/null ||
+  ([keys[] | select(IN("verdict", "diagnosis", "edited", "world", "damage", "step_time", "loss", "trust"))] | length == 8 and all($brief[.] == $full[0][.]))' real/job/2026-07-01.json >/dev/null ||
   fail 'a summary says something else than its report'
 [ "$(stat -c %s real/job/2026-07-01.json)" -lt 100000 ] || fail 'a summary is large'
 jq -e '.recorded | test("^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$")' real/job/2026-07-01.json >/dev/null || fail 'a summary does not say when it was recorded'
+jq -e 'has("damage") and .damage == null' real/job/2026-07-01.json >/dev/null || fail 'a whole trace has damage'
+gzip -dc "${example[0]}" | head -c 1500000 >cut.json
+expect 0 lumos-report cut.json --summary cut.summary
+[ "$(jq -r .damage cut.summary)" = 'rank 0: the trace is cut at byte 1500000' ] || fail "a cut trace has the damage $(jq .damage cut.summary)"
 ! lumos-report "${example[@]}" --summary - 2>/dev/null | grep -q '"tables"' || fail 'a summary has tables'
 keep_to_schema() {
   python3 -c 'import jsonschema' 2>/dev/null || return 0

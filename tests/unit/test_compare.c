@@ -225,6 +225,51 @@ static void few_steps_are_inconclusive(void **state) {
   lumos_comparison_free(comparison);
 }
 
+/* A, and a fourth step whose work came to nothing: of 0 ns. */
+static const struct kernel empty_kernels[] = {
+    {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 0, 100},
+    {2, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 110, 50},
+    {2, "s7", "elementwise", "backward", 1, "E", "add", "[[2]]", 160, 30},
+    {3, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 200, 52},
+    {3, "s7", "elementwise", "backward", 1, "E", "add", "[[2]]", 252, 30},
+    {4, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 282, 0},
+};
+
+static void a_step_without_time_is_not_complete(void **state) {
+  (void)state;
+  struct lumos_comparison *comparison = compared(JOB(a_kernels), JOB(empty_kernels), &everything);
+  assert_int_equal(comparison->jobs[1].steps_recorded, 4);
+  assert_int_equal(comparison->jobs[1].steps, 2);
+  assert_int_equal(comparison->jobs[1].step, 91);
+  assert_int_equal(comparison->jobs[1].shortest, 90);
+  lumos_comparison_free(comparison);
+}
+
+static struct lumos_job *cut(struct lumos_job *job, const char *text) {
+  struct lumos_scope scope = lumos_everywhere;
+  scope.rank = 0;
+  lumos_job_note(job, "parse.truncated", LUMOS_WARNING, LUMOS_ABSENT, &scope, text, NULL);
+  return job;
+}
+
+static void expect_cut(struct lumos_job *a, struct lumos_job *b, const char *verdict) {
+  struct lumos_comparison *comparison = compared(a, b, &everything);
+  assert_int_equal(comparison->outcome, LUMOS_COMPARE_INCONCLUSIVE);
+  expect_verdict(comparison, verdict);
+  lumos_comparison_free(comparison);
+}
+
+/* However much the steps differ. */
+static void a_cut_trace_is_inconclusive(void **state) {
+  (void)state;
+  expect_cut(JOB(a_kernels), cut(JOB(b_kernels), "the trace is cut at byte 30, in an event; the rest was read"),
+             "Inconclusive: steps of B may lack work (rank 0: the trace is cut at byte 30). As read, a step takes "
+             "91\xC2\xA0ns in A and 145\xC2\xA0ns in B.");
+  expect_cut(cut(JOB(a_kernels), "the trace is cut at byte 30"), cut(JOB(b_kernels), "the trace is damaged at byte 40"),
+             "Inconclusive: steps of A and B may lack work (in A rank 0: the trace is cut at byte 30; in B rank 0: the "
+             "trace is damaged at byte 40). As read, a step takes 91\xC2\xA0ns in A and 145\xC2\xA0ns in B.");
+}
+
 /* 12 kernels a step, each by a call of its own, become 30 of as much time in all: the verdict gives both numbers, and
  * not where they become 20. */
 static void calls_that_doubled_are_in_the_verdict(void **state) {
@@ -517,6 +562,8 @@ int main(void) {
       cmocka_unit_test(parts_add_up_to_the_steps),
       cmocka_unit_test(rows_say_what_changed),
       cmocka_unit_test(few_steps_are_inconclusive),
+      cmocka_unit_test(a_step_without_time_is_not_complete),
+      cmocka_unit_test(a_cut_trace_is_inconclusive),
       cmocka_unit_test(calls_that_doubled_are_in_the_verdict),
       cmocka_unit_test(a_job_is_like_itself),
       cmocka_unit_test(one_step_has_no_noise),

@@ -188,7 +188,20 @@ static void begin(const struct report_content *content, struct lumos_text *out) 
   }
 }
 
-/* "verdict","diagnosis","edited","world","step_time","loss" */
+/* What is missing of the traces, or null: whoever compares with such a report must know. */
+static void put_damage(const struct lumos_job *job, struct lumos_text *out) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_job_put_damage(job, &text);
+  lumos_text_put(out, ",\"damage\":");
+  if (text.length == 0) {
+    lumos_text_put(out, "null");
+  } else {
+    lumos_text_script_string(out, text.bytes, text.length);
+  }
+  lumos_text_free(&text);
+}
+
+/* "verdict","diagnosis","edited","world","damage","step_time","loss" */
 static void put_head(const struct report_content *content, struct lumos_text *out) {
   const struct report_facts *facts = &content->facts;
   struct diagnosis_story story = report_story(content);
@@ -200,6 +213,7 @@ static void put_head(const struct report_content *content, struct lumos_text *ou
   diagnosis_put_json(&story, out);
   lumos_text_format(out, ",\n\"edited\":%s,\"world\":", facts->edited ? "true" : "false");
   put_integer(out, report_world(facts->job));
+  put_damage(facts->job, out);
   lumos_text_put(out, ",\"step_time\":{\"measured\":");
   put_integer(out, report_facts_step_time(facts, MEASURED));
   lumos_text_put(out, ",\"simulated\":");
