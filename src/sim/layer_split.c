@@ -158,6 +158,30 @@ static void hand_out(const struct stages *stages, int32_t whole, struct lumos_la
   }
 }
 
+/* What the stage with most work has, where each holds so many layers. */
+static double most_work(const struct stages *stages, const struct lumos_layer_split *split, int32_t whole,
+                        const int32_t *layers) {
+  double layer = 0, most = 0;
+  for (int32_t s = 0; s < split->stages; s++) {
+    layer += layers_of(stages, s) / whole;
+  }
+  for (int32_t s = 0; s < split->stages; s++) {
+    double work = rest_of(stages, s) + layer * layers[s];
+    most = work > most ? work : most;
+  }
+  return most;
+}
+
+/* Layers stay where they are if what moving them gives GPUs, or CPUs, to do is more than what the heavy stage has now. */
+static void keep_unless_better(struct stages *stages, int32_t whole, struct lumos_layer_split *split) {
+  double now = most_work(stages, split, whole, split->held);
+  stages->by_host = !stages->by_host;
+  if (most_work(stages, split, whole, split->given) > now) {
+    memcpy(split->given, split->held, sizeof split->given);
+  }
+  stages->by_host = !stages->by_host;
+}
+
 /* The stage whose optimizer takes least for a layer has nothing but layers. */
 static void scale_optimizers(const struct stages *stages, struct lumos_layer_split *split) {
   double layer = 0;
@@ -200,6 +224,7 @@ bool lumos_split_layers(const struct lumos_job *job, struct lumos_layer_split *s
   if (known) {
     split->heavy = find_heavy(stages, count);
     hand_out(stages, whole, split);
+    keep_unless_better(stages, whole, split);
     scale_optimizers(stages, split);
   }
   free(stages);

@@ -14,7 +14,8 @@ struct lumos_layer_split {
 };
 
 /* Each layer goes to the stage that would then have least work, at least one to each; a layer takes the mean of all. Work
- * is what GPUs run, or, where the heavy stage's launches take longer, these by the mean of all stages.
+ * is what GPUs run, or, where the heavy stage's launches take longer, these by the mean of all stages. Layers stay
+ * where they are if the other of these kinds would then take longer than the heavy stage does now.
  * False: the stages do not hold as many consecutive layers as the model has, or there are more than have room.
  * O(tasks + layers x stages). */
 bool lumos_split_layers(const struct lumos_job *job, struct lumos_layer_split *split);

@@ -389,9 +389,14 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   forget(job, &diagnosis);
 }
 
-/* Where CPUs set the pace, work is what they launch: 20 ms of kernels each, and so many launches of so many ms. */
-static struct lumos_job *launching_job(const uint32_t launches[2], const int64_t times[2]) {
-  static const struct parts parts[] = {{.compute = MS(20), .bubble = MS(80)}, {.compute = MS(20), .bubble = MS(80)}};
+/* Two stages of so much compute, which wait for the other for the rest of 100 ms but are idle in between, and so many launches
+ * of so many ms. */
+static struct lumos_job *launching_stages(const int64_t compute[2], const int64_t waits[2], const uint32_t launches[2],
+                                          const int64_t times[2]) {
+  struct parts parts[2];
+  for (int s = 0; s < 2; s++) {
+    parts[s] = (struct parts){.compute = compute[s], .bubble = waits[s], .idle = MS(100) - waits[s] - compute[s]};
+  }
   struct lumos_job *job = ranks_with(parts, 2);
   struct lumos_model_description model = lumos_model_description_empty;
   model.micro_batches = 5;
@@ -404,9 +409,40 @@ static struct lumos_job *launching_job(const uint32_t launches[2], const int64_t
       uint32_t task = add_task(job, thread, LUMOS_LAUNCH, "cudaLaunchKernel", i * times[r], times[r]);
       job->tasks.items[task].part = LUMOS_PART_LAYER;
     }
-    (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(20));
+    (void)add_task(job, add_lane(job, r, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, compute[r]);
   }
   return job;
+}
+
+/* Where CPUs set the pace, work is what they launch. */
+static struct lumos_job *launching_job(const uint32_t launches[2], const int64_t times[2]) {
+  return launching_stages((const int64_t[]){MS(20), MS(20)}, (const int64_t[]){MS(80), MS(40)}, launches, times);
+}
+
+/* CPUs launch for as long on both stages, and longer than GPUs compute; one GPU computes for 30 ms, the other for 10: 10 more
+ * than the mean, and four fifths of it are 8. */
+static void gpus_are_uneven_beside_busy_cpus(void **state) {
+  (void)state;
+  static const struct {
+    int64_t waits[2], launches[2], cost;
+  } cases[] = {
+      {{MS(85), MS(60)}, {MS(10), MS(10)}, MS(8)},
+      {{MS(85), MS(80)}, {MS(10), MS(10)}, MS(2)}, /* without waiting, 15 and 20 ms: 2.5 more than the mean */
+      {{MS(85), MS(60)}, {MS(19), MS(19)}, MS(5)}, /* CPUs are busy for 95 ms of 100 */
+      {{MS(85), MS(60)}, {MS(10), MS(16)}, MS(4)}, /* 5 x 3 of 40 ms are for a slow CPU: 15 and 25 are left */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job =
+        launching_stages((const int64_t[]){MS(10), MS(30)}, cases[i].waits, (const uint32_t[]){5, 5},
+                         (const int64_t[]){cases[i].launch, cases[i].launch});
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    const struct lumos_finding *stage = find(&diagnosis, LUMOS_CAUSE_IMBALANCE);
+    assert_non_null(stage);
+    assert_int_equal(stage->stage, 1);
+    assert_int_equal(stage->time, cases[i].cost);
+    assert_int_equal(stage->ratio, 3000000);
+    forget(job, &diagnosis);
+  }
 }
 
 static void a_stage_that_launches_more_has_more_work(void **state) {
@@ -1255,6 +1291,7 @@ int main(void) {
       cmocka_unit_test(an_unbalanced_pipeline_is_split_anew),
       cmocka_unit_test(stages_that_idle_are_named),
       cmocka_unit_test(two_stages_that_idle_are_named),
+      cmocka_unit_test(gpus_are_uneven_beside_busy_cpus),
       cmocka_unit_test(a_stage_that_launches_more_has_more_work),
       cmocka_unit_test(a_bubble_asks_for_a_better_schedule),
       cmocka_unit_test(ranks_without_gpu_work_limit_confidence),

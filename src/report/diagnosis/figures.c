@@ -94,6 +94,7 @@ static void read_rank_rows(struct diagnosis_figures *figures) {
     const struct report_row *row = &facts->ranks.items[i];
     struct diagnosis_rank *rank = &figures->ranks[row->rank];
     rank->steps = row->steps;
+    rank->step = or_zero(report_row_mean(row, timeline, FIGURE_STEP_TIME));
     rank->compute = report_sum(or_zero(report_row_mean(row, timeline, FIGURE_EXPOSED_COMPUTE)),
                                or_zero(report_row_mean(row, timeline, FIGURE_OVERLAPPED)));
     rank->not_recorded = or_zero(report_row_mean(row, timeline, FIGURE_NOT_RECORDED));

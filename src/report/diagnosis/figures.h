@@ -15,7 +15,8 @@ struct diagnosis_parts {
 
 struct diagnosis_rank {
   int64_t steps;                   /* that were added up; 0: the rank has none */
-  int64_t compute, not_recorded;   /* parts of its own step */
+  int64_t step;                    /* its own */
+  int64_t compute, not_recorded;   /* parts of that */
   int64_t waits;                   /* for other ranks or stages, exposed */
   int64_t late_compute, late_host; /* what it takes longer than like ranks before communication; less: negative */
   int64_t late_unknown;            /* late for what the recording does not show, such as that its own began late */
