@@ -432,9 +432,8 @@ static void gpus_are_uneven_beside_busy_cpus(void **state) {
       {{MS(85), MS(60)}, {MS(10), MS(16)}, MS(4)}, /* 5 x 3 of 40 ms are for a slow CPU: 15 and 25 are left */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct lumos_job *job =
-        launching_stages((const int64_t[]){MS(10), MS(30)}, cases[i].waits, (const uint32_t[]){5, 5},
-                         (const int64_t[]){cases[i].launch, cases[i].launch});
+    struct lumos_job *job = launching_stages((const int64_t[]){MS(10), MS(30)}, cases[i].waits,
+                                             (const uint32_t[]){5, 5}, cases[i].launches);
     struct lumos_diagnosis diagnosis = diagnose(job);
     const struct lumos_finding *stage = find(&diagnosis, LUMOS_CAUSE_IMBALANCE);
     assert_non_null(stage);
