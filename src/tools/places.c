@@ -16,6 +16,7 @@ static const char *const written[] = {"output", "trace", "critical-path", "junit
 static const char *const read_by[] = {"gate",    "baseline", "files-from", "hardware",
                                       "network", "template", "model-file", NULL};
 static const char read_behind[] = "gpu"; /* NAME@FILE */
+static const char linked_by[] = "index"; /* a folder: the page links to reports in it, and in folders of it */
 
 enum { INPUT = -1 }; /* an operand, or standard input */
 
@@ -113,6 +114,43 @@ static void add_read(struct checking *checking, const char *path, enum folder fo
   }
 }
 
+/* The reports of nights: NIGHT.html beside NIGHT.json or NIGHT.failed. */
+static void add_reports(struct checking *checking, const char *path, const struct lumos_names *names, int option) {
+  struct stat status;
+  for (size_t i = 0; i < names->count; i++) {
+    const char *name = names->items[i];
+    size_t ending = lumos_ends_with(name, ".json") ? strlen(".json") : strlen(".failed");
+    if (reads(OF_NIGHTS, name) || lumos_ends_with(name, ".failed")) {
+      char *stem = lumos_path_join(path, name);
+      size_t length = strlen(stem) - ending;
+      char *report = lumos_allocate(length + sizeof ".html");
+      memcpy(report, stem, length);
+      memcpy(report + length, ".html", sizeof ".html");
+      free(stem);
+      lumos_vector_push(&checking->listed, report);
+      if (stat(report, &status) == 0) {
+        add_status(&checking->reads, &status, report, option);
+      }
+    }
+  }
+}
+
+static void add_history(struct checking *checking, const char *path, bool whole, int option) {
+  struct lumos_error unread = {LUMOS_DONE, ""};
+  struct lumos_names names;
+  if (lumos_folder_list(path, &names, &unread)) {
+    add_reports(checking, path, &names, option);
+    for (size_t i = 0; whole && i < names.count; i++) {
+      char *folder = lumos_path_join(path, names.items[i]);
+      if (lumos_is_folder(folder)) {
+        add_history(checking, folder, false, option);
+      }
+      free(folder);
+    }
+  }
+  lumos_names_free(&names);
+}
+
 static void add_written(struct checking *checking, const char *path, int option) {
   struct stat status;
   if (is_standard(path)) {
@@ -155,6 +193,8 @@ static void add_given(struct checking *checking, const char *name, const char *a
   const char *file = strcmp(name, read_behind) == 0 && argument != NULL ? strchr(argument, '@') : NULL;
   if (argument != NULL && is_in(read_by, name)) {
     add_read_by(checking, name, argument, option);
+  } else if (argument != NULL && strcmp(name, linked_by) == 0) {
+    add_history(checking, argument, true, option);
   } else if (file != NULL) {
     add_read(checking, file + 1, OF_TRACES, option);
   } else if (is_in(written, name) && (argument != NULL || strcmp(name, "output") == 0)) {
@@ -190,9 +230,10 @@ static bool check(const struct checking *checking, struct lumos_error *error) {
     for (size_t k = 0; k < checking->reads.count; k++) {
       const struct place *read = &checking->reads.items[k];
       if (are_same(write, read)) {
-        return lumos_fail(error, "--%s %s: this would overwrite what %s%s reads, %s; name another file",
-                          options[write->option].name, write->path, read->option == INPUT ? "the tool" : "--",
-                          read->option == INPUT ? "" : options[read->option].name, read->path);
+        const char *by = read->option == INPUT ? "the tool" : options[read->option].name;
+        return lumos_fail(error, "--%s %s: this would overwrite what %s%s %s, %s; name another file",
+                          options[write->option].name, write->path, read->option == INPUT ? "" : "--", by,
+                          strcmp(by, linked_by) == 0 ? "links to" : "reads", read->path);
       }
     }
     for (size_t k = 0; k < i; k++) {

@@ -174,6 +174,16 @@ says --verdict
 expect 2 lumos-render --index nights --gate limits -o page.html
 says --gate
 expect 2 lumos-render --index nights one.json -o page.html
+# The page of a night is not overwritten, whatever its place is called: beside its summary, or beside why it failed; nor by a link that leads to it.
+for night in a/2026-07-01.json a/2026-07-02.failed 2026-07-03.json; do
+  mkdir -p reports/a && : >"reports/$night" && echo report >"reports/${night%.*}.html"
+  expect 2 lumos-render --index reports -o "reports/../reports/${night%.*}.html"
+  says 'this would overwrite what --index links to, reports/'"${night%.*}.html"
+  [ "$(<"reports/${night%.*}.html")" = report ] || fail "the report of $night is overwritten"
+done
+ln -s 2026-07-01.html reports/a/latest.html
+expect 2 lumos-render --index reports -o reports/a/latest.html
+expect 0 lumos-render --index reports -o reports/a/index.html # no night's
 
 # --- Summaries ---
 
