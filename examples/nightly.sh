@@ -46,6 +46,9 @@ command -v lumos-report >/dev/null || { say "lumos-report is not on the PATH ($P
 [ "$traces" = / ] || traces=${traces%"${traces##*[!/]}"} # names in it stand behind one slash
 [ -d "$traces" ] || { say "$traces is not a folder of traces"; exit 2; }
 [ -z "$thresholds" ] || [ -r "$thresholds" ] || { say "$thresholds cannot be read"; exit 2; }
+# Reports of one would be traces of the other.
+from=$(realpath "$traces")/ to=$(realpath -m "$history")/
+[[ $from != "$to"* && $to != "$from"* ]] || { say "the traces ($traces) and the history ($history) lie in each other; name two folders apart"; exit 2; }
 mkdir -p "$history" || exit 2
 
 # One at a time: whoever comes second goes away.
@@ -53,6 +56,7 @@ exec 9>"$history/.lock"
 flock -n 9 || { say "another run works on $history; nothing is done"; exit 2; }
 
 # What is made comes into the history whole, or not at all.
+rm -rf "$history"/.made-* # of a run that was killed: nobody else works here now
 made=$(mktemp -d "$history/.made-XXXXXX") || exit 2
 trap 'rm -rf "$made"' EXIT
 trap 'exit 2' INT TERM HUP
@@ -119,10 +123,16 @@ name_files() {
 # left_out: what lies in the traces, and in the folders of jobs, and is of no job, and why, a line each.
 left_out() {
   local file name job=
-  find -L "$traces" -mindepth 1 -maxdepth 2 ! -name '.*' -print 2>/dev/null | tr / '\001' | sort | tr '\001' / | while IFS= read -r file; do # what is in a folder behind it
+  find -L "$traces" -mindepth 1 -maxdepth 2 -print 2>/dev/null | tr / '\001' | sort | tr '\001' / | while IFS= read -r file; do # what is in a folder behind it
     name=${file#"$traces"/}
     if [[ $name == */* && ${file%/*} != "$job" ]]; then
       continue # its folder is named
+    elif [[ /$name == */.* ]]; then
+      if [[ -f $file && $file =~ \.json(\.gz|\.zst)?$ ]]; then
+        printf '%s (its name begins with a dot)\n' "$name"
+      elif [[ -d $file ]] && has_traces "$file"; then
+        printf '%s/ (its name begins with a dot)\n' "$name"
+      fi
     elif [ -d "$file" ]; then
       if ! has_traces "$file"; then
         printf '%s/ (a folder without traces)\n' "$name"

@@ -55,7 +55,7 @@ cp one/rank0.json.gz clash/twin
 [ -e clashed/gpt/2026-07-01.failed ] && [ ! -e clashed/gpt/2026-07-01.json ] && [ -e clashed/twin/2026-07-01.json ] || fail 'two jobs of one name are one'
 
 # Names without a rank are told apart by their words, those with one by what stands behind it too; jobs are not mixed, and what is left out is named.
-mkdir -p named/deep/er named/empty
+mkdir -p named/deep/er named/empty named/.hidden named/.none
 emulate two --layers 2 --seed 2
 cp one/rank0.json.gz named/bert.json.gz
 cp two/rank0.json.gz named/gpt2.json.gz
@@ -74,15 +74,16 @@ mkdir -p named/moe/old named/moe-2
 cp one/rank0.json.gz named/moe-2
 cp one/rank?.json.gz named/moe
 cp one/rank0.json.gz named/moe/old
-touch named/moe/readme.txt
+touch named/moe/readme.txt named/moe/.rank7.json.gz named/.rank7.json named/.gitignore
+cp one/rank0.json.gz named/.hidden
 "$nightly" named// apart --night 2026-07-01 >said 2>&1 || fail "jobs of many names: $(head -c 500 said)"
 expected='bert gpt-large gpt2 llama-70b llama-7b moe-2 moe t5 vit worker'
 [ "$(cd apart && echo */ | tr -d /)" = "$expected" ] || fail "the jobs are $(cd apart && echo */)"
 for job in t5:2 vit:2 worker:2 llama-7b:2 llama-70b:2 bert:1 gpt2:1; do
   [ "$(jq .ranks "apart/${job%:*}/2026-07-01.json")" = "${job#*:}" ] || fail "${job%:*} has $(jq .ranks "apart/${job%:*}/2026-07-01.json") ranks"
 done
-printf 'nightly: left out: %s\n' 'deep/ (a folder without traces)' 'empty/ (a folder without traces)' 'gone.json (a link that leads nowhere)' \
-  'moe/old/ (a folder in a job)' 'moe/readme.txt (not named *.json, *.json.gz or *.json.zst)' \
+printf 'nightly: left out: %s\n' '.hidden/ (its name begins with a dot)' '.rank7.json (its name begins with a dot)' 'deep/ (a folder without traces)' 'empty/ (a folder without traces)' 'gone.json (a link that leads nowhere)' \
+  'moe/.rank7.json.gz (its name begins with a dot)' 'moe/old/ (a folder in a job)' 'moe/readme.txt (not named *.json, *.json.gz or *.json.zst)' \
   'rank0.json.xz (not named *.json, *.json.gz or *.json.zst)' | cmp -s - said || fail "what is left out is told as $(cat said)"
 # Of an earlier run in the same place, and of what is no trace, the files are named.
 mkdir again
@@ -153,10 +154,21 @@ emulate traces/gpt --seed 6
 night 0 2026-07-02
 [ "$(readlink nights/gpt/latest.html)" = 2026-07-08.html ] || fail "an older night makes $(readlink nights/gpt/latest.html) the last good report"
 
+# Traces and history lie apart, however their places are called.
+ln -s traces link
+for pair in 'traces traces' 'traces ./link/' 'traces traces/nights' 'nights/gpt nights'; do
+  # shellcheck disable=SC2086
+  "$nightly" $pair --night 2026-07-11 >said 2>&1
+  [ $? -eq 2 ] && grep -q '^nightly: the traces (.*) and the history (.*) lie in each other; name two folders apart$' said || fail "$pair is told as $(head -c 300 said)"
+done
+[ ! -e traces/.lock ] && [ ! -e traces/nights ] || fail 'a history was begun among traces'
+
 # One run at a time.
 exec 8>nights/.lock
 flock 8
+mkdir nights/.made-theirs
 night 2 2026-07-11
+[ -d nights/.made-theirs ] || fail 'a second run takes away what the first one makes'
 grep -q 'another run' said || fail "a second run says '$(cat said)'"
 exec 8>&-
 gone gpt/2026-07-11.failed
@@ -170,6 +182,7 @@ grep -q "^nightly: gpt: no gate: nights/gpt/accepted names '2026-07-70', and the
 there gpt/2026-07-12.html
 echo 2026-07-07 >nights/gpt/accepted
 night 0 2026-07-12 --keep 2
+[ ! -e nights/.made-theirs ] || fail 'what a killed run left is still there'
 there gpt/2026-07-{07,08,12}.json gpt/2026-07-10.failed gpt/accepted
 gone gpt/2026-07-0{1,2,6}.{html,json,gate.json,gate.md} gpt/2026-07-09.failed gpt/2026-07-12.gate.json
 [ "$(cat nights/gpt/forgotten)" = 2026-07-09 ] || fail "the last night that was removed is $(cat nights/gpt/forgotten)"
