@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { GATE_FORMAT = 1, MOST_METRICS = 1000 };
+#define LARGEST 1e18 /* of all amounts: in ns 31 years */
 static const char example[] = "{\"format\": 1, \"metrics\": [{\"metric\": \"step_time\", \"relative\": 0.02}]}";
 
 /* Rates and shares of use: less of them is worse. All others are times, errors and counts. */
@@ -52,10 +53,10 @@ static bool read_amount(const struct gate_metric *metric, const cJSON *value, do
   if (at != NULL && !metric->relative && strcmp(metric->definition->unit, "ns") == 0 &&
       lumos_duration_read(&at, &nanoseconds) && *at == '\0') {
     *amount = (double)nanoseconds;
-    return nanoseconds >= 0;
+    return nanoseconds >= 0 && nanoseconds < (int64_t)LARGEST;
   }
   *amount = cJSON_IsNumber(value) ? value->valuedouble : -1;
-  return isfinite(*amount) && *amount >= 0;
+  return isfinite(*amount) && *amount >= 0 && *amount <= LARGEST;
 }
 
 static bool read_limit(const cJSON *item, struct gate_metric *metric, struct lumos_error *error) {
@@ -67,7 +68,7 @@ static bool read_limit(const cJSON *item, struct gate_metric *metric, struct lum
   }
   metric->relative = relative != NULL;
   if (!read_amount(metric, relative != NULL ? relative : absolute, &metric->limit)) {
-    return lumos_fail(error, "\"%s\" is not a number of at least 0%s", relative != NULL ? "relative" : "absolute",
+    return lumos_fail(error, "\"%s\" is not a number from 0 to 1e18%s", relative != NULL ? "relative" : "absolute",
                       relative != NULL ? "" : ", nor of a time a duration such as \"1.5ms\"");
   }
   metric->floor = -1;

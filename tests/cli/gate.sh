@@ -161,8 +161,42 @@ done
 # The schema of thresholds holds of what is read, and of nothing that is refused for its form.
 expect 0 lumos-render --thresholds-schema -o schema.json
 jq -e '."$id" == "urn:lumos:thresholds:1" and (.properties.metrics.items.properties.metric.enum | index("step_time") and index("mfu"))' schema.json >/dev/null || fail 'the schema of thresholds does not name its version and metrics'
+# What is in `thresholds`, one a line: the tool and the schema take the same of them.
+schema_and_tool() {
+  local threshold
+  while IFS= read -r threshold; do
+    printf '{"format":1,"metrics":[%s]}\n' "$threshold" >limits
+    lumos-render --gate limits --baseline base.json worse.json -o none.json 2>message
+    [ $? -eq 2 ] && echo false || echo true
+  done <thresholds >by_tool
+  python3 -c 'import json
+from jsonschema import Draft202012Validator
+valid = Draft202012Validator(json.load(open("schema.json"))).is_valid
+for line in open("thresholds"):
+    print("true" if valid({"format": 1, "metrics": [json.loads(line)]}) else "false")' >by_schema
+  cmp -s by_tool by_schema || fail "the schema of thresholds and the tool differ (threshold, tool, schema): $(paste -d' ' thresholds by_tool by_schema | grep -v 'true true$\|false false$')"
+  grep -q true by_tool && grep -q false by_tool || fail 'all thresholds are alike'
+}
 keep_to_schema() {
   python3 -c 'import jsonschema' 2>/dev/null || return 0
+  {
+    for metric in mfu step_time gpu_busy memory_peak; do
+      for limit in 'relative 1' 'relative "1ms"' 'absolute "1ms"' 'absolute 0' 'absolute 1e18' 'absolute 1e19' 'relative 2e18' 'absolute 1.5' 'absolute null' 'absolute true'; do
+        for noise in '' 1 '"1ms"' '"x"' -1; do
+          printf '{"metric":"%s","%s":%s%s}\n' $metric "${limit% *}" "${limit#* }" "${noise:+,\"noise\":$noise}"
+        done
+      done
+    done
+    for duration in 1.5ms 1ns 1.5ns 1.234us 1.2345us 1.5µs 1.123456ms 1.1234567ms 1s 1.123456789s 1.1234567890s 999999999s 1000000000s 9999999999s 12345678901234567890s 0000000000000000000001s \
+      999999999999999999ns 1000000000000000000ns 9223372036854775807ns 9223372036854775808ns -1ms +1ms '1 ms' 1. .5ms 1.ms 1e3ms 1m 1 ms '' '1ms '; do
+      printf '{"metric":"step_time","absolute":"%s"}\n' "$duration"
+    done
+    for scope in '{}' '{"kind":"gemm"}' '{"layer":1}' '{"layer":1.0}' '{"layer":1.5}' '{"layer":2147483646}' '{"layer":2147483647}' '{"layer":-2147483646}' '{"layer":-3e9}' '{"kind":"\u0007"}' '{"kind":"\u007f"}' \
+      '{"kind":""}' '{"a\u0001":"x"}' '{"step":1}' '{"kind":null}' '{"kind":[1]}' '[]' "{$(printf '"m%s":1,' {1..11})\"m12\":1}" "{$(printf '"m%s":1,' {1..12})\"m13\":1}"; do
+      printf '{"metric":"step_time","relative":1,"scope":%s}\n' "$scope"
+    done
+  } >thresholds
+  schema_and_tool
   python3 -c 'import json
 from jsonschema import Draft202012Validator
 valid = Draft202012Validator(json.load(open("schema.json"))).is_valid

@@ -150,31 +150,40 @@ bool report_document_write(struct report_content *content, struct lumos_text *ou
 
 /* ---- The schema ---- */
 
+/* `unit` NULL: of all units. */
 static void put_names(struct lumos_text *out, const struct lumos_metric_definition *definitions, size_t count,
-                      const char *before) {
+                      const char *before, const char *unit) {
   for (size_t i = 0; i < count; i++) {
-    lumos_text_format(out, "%s\"%s\"", i == 0 ? before : ", ", definitions[i].name);
+    if (unit == NULL || strcmp(definitions[i].unit, unit) == 0) {
+      lumos_text_format(out, "%s\"%s\"", before, definitions[i].name);
+      before = ", ";
+    }
   }
 }
 
 /* The names of metrics are those of the catalogue, so that the two cannot differ. */
 static bool put_schema(const char *name, bool hta, struct lumos_text *out, struct lumos_error *error) {
-  static const char mark[] = "\"{{metric_names}}\"";
+  static const struct {
+    const char *mark, *unit;
+  } lists[] = {{"\"{{metric_names}}\"", NULL}, {"\"{{time_names}}\"", "ns"}};
   struct report_source source;
   if (!report_template_load(NULL, name, &source, error)) {
     return false;
   }
-  const char *at = strstr(source.bytes, mark); /* a NUL follows what is compiled in */
-  size_t before = at == NULL ? source.length : (size_t)(at - source.bytes);
-  lumos_text_add(out, source.bytes, before);
-  size_t count = 0;
+  size_t count = 0, hta_count = 0;
   const struct lumos_metric_definition *definitions = lumos_metric_definitions(&count);
-  if (at != NULL) {
-    put_names(out, definitions, count, "");
-    definitions = lumos_hta_definitions(&count);
-    put_names(out, definitions, hta ? count : 0, ", ");
-    lumos_text_add(out, at + strlen(mark), source.length - before - strlen(mark));
+  const struct lumos_metric_definition *hta_definitions = lumos_hta_definitions(&hta_count);
+  const char *at = source.bytes; /* a NUL follows what is compiled in */
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    const char *found = strstr(at, lists[i].mark);
+    if (found != NULL) {
+      lumos_text_add(out, at, (size_t)(found - at));
+      put_names(out, definitions, count, "", lists[i].unit);
+      put_names(out, hta_definitions, hta ? hta_count : 0, ", ", lists[i].unit);
+      at = found + strlen(lists[i].mark);
+    }
   }
+  lumos_text_add(out, at, source.length - (size_t)(at - source.bytes));
   report_template_release(&source);
   return true;
 }
