@@ -80,7 +80,7 @@ static void fill_tiles(const struct lumos_comparison *comparison, struct report_
   compare_put_signed(&figure, comparison->jobs[1].step - comparison->jobs[0].step);
   compare_put_difference_evidence(comparison, &evidence);
   (void)compare_add_tile(root, "Difference, B \xE2\x88\x92 A", &figure, &evidence);
-  report_put_share(&figure, compare_matched_share(comparison));
+  compare_put_matched_share(comparison, &figure);
   compare_put_matched_levels(comparison, &evidence);
   (void)compare_add_tile(root, "GPU time that both do", &figure, &evidence);
 }

@@ -39,12 +39,33 @@ static int64_t matched_time(const struct lumos_comparison *comparison, int level
   return report_sum(comparison->jobs[0].matched[level], comparison->jobs[1].matched[level]);
 }
 
-int64_t compare_matched_share(const struct lumos_comparison *comparison) {
-  int64_t whole = report_sum(comparison->jobs[0].gpu_time, comparison->jobs[1].gpu_time), matched = 0;
+/* ">99.9 %" where it would be rounded to all, and is not: what only one job does, however little, is listed. */
+static void put_part(struct lumos_text *out, int64_t part, int64_t whole) {
+  enum { HUNDRED = 999500 }; /* millionths: from here on a share is rounded to 100 % */
+  int64_t share = report_share(part, whole);
+  bool hides = part < whole && share >= HUNDRED;
+  lumos_text_put(out, hides ? ">" : "");
+  report_put_share(out, hides ? HUNDRED - 500 : share);
+}
+
+static int64_t whole_time(const struct lumos_comparison *comparison) {
+  return report_sum(comparison->jobs[0].gpu_time, comparison->jobs[1].gpu_time);
+}
+
+static int64_t all_matched(const struct lumos_comparison *comparison) {
+  int64_t matched = 0;
   for (int level = 0; level < LUMOS_MATCHES; level++) {
     matched = report_sum(matched, matched_time(comparison, level));
   }
-  return report_share(matched, whole);
+  return matched;
+}
+
+int64_t compare_matched_share(const struct lumos_comparison *comparison) {
+  return report_share(all_matched(comparison), whole_time(comparison));
+}
+
+void compare_put_matched_share(const struct lumos_comparison *comparison, struct lumos_text *out) {
+  put_part(out, all_matched(comparison), whole_time(comparison));
 }
 
 void compare_put_matched_levels(const struct lumos_comparison *comparison, struct lumos_text *out) {
@@ -57,11 +78,10 @@ void compare_put_matched_levels(const struct lumos_comparison *comparison, struc
                                                    [LUMOS_MATCH_NAME] = "by phase and kernel",
                                                    [LUMOS_MATCH_LAYER] = "by layer and kind of kernel",
                                                    [LUMOS_MATCH_PHASE] = "by phase and kind of kernel"};
-  int64_t whole = report_sum(comparison->jobs[0].gpu_time, comparison->jobs[1].gpu_time);
   for (int level = 0, shown = 0; level < LUMOS_MATCHES; level++) {
     if (matched_time(comparison, level) > 0) {
       lumos_text_put(out, shown++ == 0 ? "" : ", ");
-      report_put_share(out, report_share(matched_time(comparison, level), whole));
+      put_part(out, matched_time(comparison, level), whole_time(comparison));
       lumos_text_format(out, " %s", words[level]);
     }
   }
@@ -69,7 +89,7 @@ void compare_put_matched_levels(const struct lumos_comparison *comparison, struc
 
 void compare_put_matched(const struct lumos_comparison *comparison, struct lumos_text *out) {
   lumos_text_put(out, "Matched: ");
-  report_put_share(out, compare_matched_share(comparison));
+  compare_put_matched_share(comparison, out);
   lumos_text_put(out, " of the GPU time of both");
   lumos_text_put(out, compare_matched_share(comparison) > 0 ? ": " : "");
   compare_put_matched_levels(comparison, out);

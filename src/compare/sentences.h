@@ -12,6 +12,8 @@ void compare_put_job(const struct lumos_comparison *comparison, int side, struct
 void compare_put_job_evidence(const struct lumos_comparison *comparison, int side, struct lumos_text *out);
 /* Of the GPU time of both jobs, in millionths. */
 int64_t compare_matched_share(const struct lumos_comparison *comparison);
+/* The same in words: ">99.9 %" where it would be rounded to all, and is not. */
+void compare_put_matched_share(const struct lumos_comparison *comparison, struct lumos_text *out);
 /* "94.1 % by layer, op, shapes and kernel, 2.0 % with another kernel" */
 void compare_put_matched_levels(const struct lumos_comparison *comparison, struct lumos_text *out);
 void compare_put_matched(const struct lumos_comparison *comparison, struct lumos_text *out);

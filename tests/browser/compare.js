@@ -10,6 +10,22 @@ const checks = {
   ...checksOf('three.html', {pictures: '.wide svg', regions: 6}),
 };
 
+/* Names stand beside bars, in as much room as there is. */
+checks['one.html: it fits a telephone, and no name beside a bar is cut'] = async () => {
+  const page = await open('one.html');
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({width, height: 900});
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than ' + width);
+    const texts = await page.evaluate(() => [...document.querySelectorAll('figure svg, .wide svg, .narrow svg')].filter((svg) => svg.getClientRects().length > 0 && !svg.closest('[data-picture="timeline"]')).flatMap((svg) => {
+      const {left, right} = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()])
+        .map(([words, box]) => ({words, cut: box.left < left - 1 || box.right > right + 1}));
+    }));
+    assert.ok(texts.some(({words}) => words === 'transfer or waiting (unknown)'), 'the picture of classes lacks one: ' + width);
+    assert.deepEqual(texts.filter(({cut}) => cut).map(({words}) => words), []);
+  }
+};
+
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const press = async (page, ...keys) => {
   for (const key of keys) {

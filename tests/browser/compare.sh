@@ -12,6 +12,11 @@ for job in 'base --seed 1' 'slow --seed 2 --scale gemm=1.5' 'link --seed 3 --slo
 done
 lumos-compare base slow -o two.html 2>message || fail "no page: $(head -c 300 message)"
 lumos-compare base slow link -o three.html 2>message || fail "no page of three jobs: $(head -c 300 message)"
+# One rank alone, whose peers are not there: its verdict has a long name, below a title of one word.
+word=$(printf 'm%.0s' {1..200})
+lumos-graph base/rank0.json.gz -o base.graph 2>message
+lumos-transform -s kind=gemm=9 -s kind=collective=1.2 base.graph -o slow.graph
+lumos-compare base.graph slow.graph --title "$word" -o one.html 2>message || fail "no page of one rank: $(head -c 300 message)"
 export LUMOS_ALL=${LUMOS_ALL:-no} # in every light and width
 node "$folder/compare.js" || fail 'the pages of comparisons do not hold in a browser'
 [ $LUMOS_ALL = yes ] || echo 'SKIPPED in part: three lights and widths, and the timelines of two jobs (LUMOS_ALL=yes, as tests/run.sh --all does)'

@@ -9,6 +9,7 @@
  */
 #include "job_text.h"
 
+#include "compare/sentences.h"
 #include "compare/student.h"
 #include "compare/verdict.h"
 #include <lumos/compare.h>
@@ -223,6 +224,54 @@ static void few_steps_are_inconclusive(void **state) {
                  "Inconclusive: B takes 10\xC2\xA0ns (11.0\xC2\xA0%) longer a step than A, but with 2 and 2 "
                  "steps up to 50\xC2\xA0ns (54.9\xC2\xA0%) may be noise.");
   lumos_comparison_free(comparison);
+}
+
+/* The same with a copy of 1 ns: a row that changed, which is no second "but". */
+static const struct kernel longer_and_copy_kernels[] = {
+    {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 0, 100},
+    {2, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 110, 61},
+    {2, "s7", "elementwise", "backward", 1, "E", "add", "[[2]]", 171, 30},
+    {2, "s7", "copy", "other", -1, "M", "copy_", "[]", 201, 1},
+    {3, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 212, 62},
+    {3, "s7", "elementwise", "backward", 1, "E", "add", "[[2]]", 274, 30},
+    {3, "s7", "copy", "other", -1, "M", "copy_", "[]", 304, 1},
+};
+
+static void an_inconclusive_sentence_has_one_but(void **state) {
+  (void)state;
+  struct lumos_comparison *comparison = compared(JOB(a_kernels), JOB(longer_and_copy_kernels), &everything);
+  expect_verdict(
+      comparison,
+      "Inconclusive: B takes 11\xC2\xA0ns (12.1\xC2\xA0%) longer a step than A, but with 2 and 2 steps up to "
+      "50\xC2\xA0ns (54.9\xC2\xA0%) may be noise; 1\xC2\xA0row of work changed, most of all copy_ by +1\xC2\xA0ns.");
+  lumos_comparison_free(comparison);
+}
+
+/* The second does 1 ns more: 33 millionths of 30,007 ns, which both do together, so that 99.997 % match. */
+static const struct kernel most_kernels[] = {
+    {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 0, 15003},
+};
+static const struct kernel more_kernels[] = {
+    {1, "s7", "gemm", "forward", 0, "G", "mm", "[[2,2]]", 0, 15003},
+    {1, "s7", "copy", "other", -1, "M", "copy_", "[]", 15003, 1},
+};
+
+static void expect_matched(struct lumos_job *a, struct lumos_job *b, const char *words) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct lumos_comparison *comparison = compared(a, b, &everything);
+  compare_put_matched(comparison, &text);
+  lumos_text_char(&text, '\0');
+  assert_string_equal(text.bytes, words);
+  lumos_text_free(&text);
+  lumos_comparison_free(comparison);
+}
+
+static void all_but_a_little_is_not_all(void **state) {
+  (void)state;
+  expect_matched(JOB(most_kernels), JOB(most_kernels),
+                 "Matched: 100\xC2\xA0% of the GPU time of both: 100\xC2\xA0% by layer, op, shapes and kernel");
+  expect_matched(JOB(most_kernels), JOB(more_kernels),
+                 "Matched: >99.9\xC2\xA0% of the GPU time of both: >99.9\xC2\xA0% by layer, op, shapes and kernel");
 }
 
 /* A, and a fourth step whose work came to nothing: of 0 ns. */
@@ -562,6 +611,8 @@ int main(void) {
       cmocka_unit_test(parts_add_up_to_the_steps),
       cmocka_unit_test(rows_say_what_changed),
       cmocka_unit_test(few_steps_are_inconclusive),
+      cmocka_unit_test(an_inconclusive_sentence_has_one_but),
+      cmocka_unit_test(all_but_a_little_is_not_all),
       cmocka_unit_test(a_step_without_time_is_not_complete),
       cmocka_unit_test(a_cut_trace_is_inconclusive),
       cmocka_unit_test(calls_that_doubled_are_in_the_verdict),
