@@ -191,7 +191,8 @@ void lumos_find_steps(const struct lumos_job *job, const struct lumos_run *runs,
 
 /* Where a rank's step went, over all its streams; the first six add up to end - start exactly. Where nothing runs,
  * not_recorded is what waits for what lies outside the recording: a start that a boundary holds, a call that waits over
- * 1 ms longer than for recorded work, a thread before its first row, kernels whose rows are missing. */
+ * 1 ms longer than for recorded work, a thread before its first row, a rank after its last one, kernels whose rows are
+ * missing. */
 struct lumos_partition {
   int64_t exposed_compute, overlapped, exposed_communication, exposed_copy, not_recorded, idle;
   /* These add up to exposed_communication. Waiting is bubble where it is for another stage of the pipeline. */

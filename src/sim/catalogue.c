@@ -90,8 +90,9 @@ static const struct lumos_metric_definition definitions[] = {
      "A copy or memset runs, and neither compute nor communication does."},
     {"not_recorded", "outside the recording", "ns", "step_time",
      "Nothing runs on any stream of the rank's GPU, and it waits for something outside the recording. That is work "
-     "launched before it, a thread before its first row, or kernels whose rows are missing. It is also a call that "
-     "waits over 1 ms longer than for recorded work. The GPU may be busy then, so this is not idle time. No change "
+     "launched before it, a thread before its first row, a rank after its last one, or kernels whose rows are missing. "
+     "It is also a call that waits over 1 ms longer than for recorded work. The GPU may be busy then, so this is not "
+     "idle time. No change "
      "is predicted to save it. Start the recording earlier, and record all kernels."},
     {"idle", "idle", "ns", "step_time",
      "Nothing runs on any stream of the rank's GPU, and what it waits for is recorded."},
@@ -124,7 +125,8 @@ static const struct lumos_metric_definition definitions[] = {
     {"stream_idle_launch", "stream idle, launch latency", "ns", "stream_idle",
      "The stream is idle while the launch of its next task is on its way."},
     {"stream_idle_dependency", "stream idle, waiting for other work", "ns", "stream_idle",
-     "The stream is idle while work of another stream or rank holds its next task, or after its last one."},
+     "The stream is idle while work of another stream or rank holds its next task, or after its last one, while the "
+     "rank goes on."},
     {"stream_idle_unexplained", "stream idle, unexplained", "ns", "stream_idle",
      "The stream is idle without a known cause."},
     {"gpu_busy", "GPU busy", "ns", "step_time",

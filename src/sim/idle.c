@@ -239,9 +239,10 @@ static void take_unrecorded(struct idle *idle, const struct rest *rest, bool of_
 static void explain(struct idle *idle, const uint32_t *heads, const struct rest *rest) {
   idle->parts.count = 0;
   idle->pieces.count = 0;
-  if (rest->next == LUMOS_NONE) { /* this rank is done, others are not */
+  if (rest->next == LUMOS_NONE) { /* this lane is done, others are not */
     struct piece whole = {rest->from, rest->to, LUMOS_NONE, DEPENDENCY, false};
     lumos_vector_push(&idle->pieces, whole);
+    take_unrecorded(idle, rest, heads == NULL);
     return;
   }
   lumos_walk_before(idle->job, idle->bindings, heads, rest->next, rest->from, &idle->parts);

@@ -107,7 +107,7 @@ static void collect_rank(struct sweep *sweep, const struct lumos_rank *rank) {
   lumos_moments_sort(&sweep->moments);
 }
 
-/* The rank's rests in [from, until), as far as work follows them. */
+/* The rank's rests in [from, until). */
 static void add_unrecorded(struct sweep *sweep, uint32_t rank, int64_t from, int64_t until) {
   const struct lumos_unrecorded_intervals *found = lumos_unrecorded_found(sweep->unrecorded);
   size_t first = found->count;
@@ -120,6 +120,9 @@ static void add_unrecorded(struct sweep *sweep, uint32_t rank, int64_t from, int
     }
     running += moment->change;
     free_from = moment->time > from ? moment->time : from;
+  }
+  if (running == 0 && free_from < until) {
+    lumos_unrecorded_find(sweep->unrecorded, free_from, until);
   }
   for (size_t i = first; i < found->count; i++) {
     lumos_moments_add(&sweep->moments, UNRECORDED, found->items[i].from, found->items[i].to);

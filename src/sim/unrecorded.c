@@ -5,7 +5,8 @@
  *   that start is held by a boundary (boundary.c), from its launch on;
  *   its thread, on the way to the launch, was in a call that waited over 1 ms longer than for the work that is recorded;
  *   its thread has no row or user annotation yet, and no other thread handed over to it;
- *   kernels have been launched whose rows are missing, in a recording that lacks those of more than one launch of 20.
+ *   kernels have been launched whose rows are missing, in a recording that lacks those of more than one launch of 20;
+ *   the rank has no row any more, and its GPU runs nothing until the step of the job ends, which is that of its last rank.
  * From one rest to the next nothing runs on the rank, so the way back leads along threads alone.
  */
 #include "sim/unrecorded.h"
@@ -40,6 +41,7 @@ struct lumos_unrecorded {
   struct launches *launches; /* by rank */
   int64_t *annotated;        /* by lane: where its first annotation begins; INT64_MAX: it has none */
   uint32_t rank;
+  int64_t last;               /* the end of all that the rank does */
   uint32_t *cursors;          /* by lane of the rank: the first task of a stream that has not started */
   LUMOS_VECTOR(int64_t) lost; /* when the rank launched what is missing, by time; none unless much is */
   struct lumos_unrecorded_intervals found;
@@ -185,9 +187,19 @@ static void find_lost(struct lumos_unrecorded *unrecorded) {
   qsort(unrecorded->lost.items, unrecorded->lost.count, sizeof unrecorded->lost.items[0], by_time);
 }
 
+static int64_t find_last(const struct lumos_unrecorded *unrecorded, const struct lumos_rank *rank) {
+  int64_t last = INT64_MIN;
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    int64_t start = 0, end = 0;
+    last = lumos_task_interval(unrecorded->job, unrecorded->runs, t, &start, &end) ? later(last, end) : last;
+  }
+  return last;
+}
+
 void lumos_unrecorded_begin(struct lumos_unrecorded *unrecorded, uint32_t rank) {
   const struct lumos_rank *record = &unrecorded->job->ranks.items[rank];
   unrecorded->rank = rank;
+  unrecorded->last = find_last(unrecorded, record);
   for (uint32_t i = 0; i < record->lane_count; i++) {
     unrecorded->cursors[i] = unrecorded->job->lanes.items[record->lane_first + i].task_first;
   }
@@ -386,11 +398,12 @@ void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, in
   int64_t launched = 0;
   size_t first = unrecorded->found.count;
   uint32_t task = task_at(unrecorded, to, &launched);
+  struct way way = {unrecorded, from, to};
   if (task == LUMOS_NONE) {
+    add(&way, unrecorded->last, to);
     return;
   }
   int64_t lost = lost_from(unrecorded, launched);
-  struct way way = {unrecorded, from, to};
   add(&way, lost, to);
   way.now = earlier(to, later(lost, from));
   follow(&way, task, to);

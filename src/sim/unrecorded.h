@@ -18,7 +18,7 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job);
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded);
 
 /* The timeline of `runs`, NULL: as measured; then a rank, and then its rests, in order: nothing runs on its streams in
- * [from, to), and work starts at `to`. O(tasks) for all rests of a rank. */
+ * [from, to), and work starts at `to`, or none does any more. O(tasks) for all rests of a rank. */
 void lumos_unrecorded_on(struct lumos_unrecorded *unrecorded, const struct lumos_run *runs);
 void lumos_unrecorded_begin(struct lumos_unrecorded *unrecorded, uint32_t rank);
 void lumos_unrecorded_find(struct lumos_unrecorded *unrecorded, int64_t from, int64_t to);

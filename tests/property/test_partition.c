@@ -101,6 +101,11 @@ static enum split split_at(const struct lumos_job *job, uint32_t t, int64_t now,
 static struct lumos_partition ask_every_instant(const struct lumos_job *job, const struct lumos_step *step) {
   struct lumos_partition parts = {0};
   const struct lumos_rank *rank = &job->ranks.items[step->rank];
+  int64_t last = INT64_MIN;
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    int64_t end = job->tasks.items[t].start + job->tasks.items[t].dur;
+    last = end > last ? end : last;
+  }
   for (int64_t now = step->start; now < step->end; now++) {
     bool computes = false, copies = false, kept = false, does[3] = {false, false, false};
     for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
@@ -126,7 +131,8 @@ static struct lumos_partition ask_every_instant(const struct lumos_job *job, con
     parts.communication_unsplit += !computes && !does[TRANSFERS] && does[UNSPLIT];
     parts.communication_wait += !computes && !does[TRANSFERS] && !does[UNSPLIT] && does[WAITS];
     parts.exposed_copy += !computes && !communicates && copies;
-    parts.idle += !computes && !communicates && !copies;
+    parts.idle += !computes && !communicates && !copies && now < last;
+    parts.not_recorded += !computes && !communicates && !copies && now >= last;
     parts.gpu_busy += computes || communicates || copies;
     parts.communication_kept += kept;
   }

@@ -60,7 +60,7 @@ static void each_instant_falls_to_one_part(void **state) {
   assert_int_equal(parts.communication_transfer, 0);
   assert_int_equal(parts.communication_wait, 0);
   assert_int_equal(parts.exposed_copy, 20);
-  assert_int_equal(parts.idle, 10);
+  assert_int_equal(parts.not_recorded, 10);
   assert_int_equal(parts.gpu_busy, 80);
   assert_int_equal(parts.communication_kept, 40);
   /* A step that begins and ends inside of tasks: 5 of C+C, 10 of C+X, 4 of X+C. */
@@ -68,9 +68,10 @@ static void each_instant_falls_to_one_part(void **state) {
   assert_int_equal(parts.exposed_compute, 5);
   assert_int_equal(parts.overlapped, 14);
   assert_int_equal(parts.idle, 0);
-  /* Nothing but idle before and after; an empty step. */
+  /* Nothing but idle before, nothing recorded after; an empty step. */
   assert_int_equal(only(job, -100, 0).idle, 100);
-  assert_int_equal(only(job, 80, 1000).idle, 920);
+  assert_int_equal(only(job, 80, 1000).not_recorded, 920);
+  assert_int_equal(only(job, 80, 1000).idle, 0);
   assert_int_equal(only(job, 7, 7).gpu_busy, 0);
   lumos_job_free(job);
 }

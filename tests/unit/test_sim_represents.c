@@ -188,8 +188,8 @@ static void roll_ups_have_its_weight(void **state) {
   expect_metric(job, "occupancy rank=0 step=1", 500000);
   /* Rank 0 computes for 10 of the job's 20, and rank 1 for 20: 12.5, of which the half goes to what is behind. */
   OF_JOB("exposed_compute", 12);
-  OF_JOB("idle", 8);
-  OF_JOB("idle_dependency", 8); /* where a rank has nothing more to do */
+  OF_JOB("not_recorded", 8); /* where a rank has no row any more */
+  OF_JOB("idle", 0);
   lumos_job_free(job);
 }
 

@@ -172,6 +172,21 @@ static void missing_kernels_are_not_idle_where_many_are_missing(void **state) {
   }
 }
 
+/* The step of the job ends at 300; the rank's kernel ends at 100, and its thread is there until 250, or never after 10. */
+static void after_the_last_row_of_a_rank_nothing_is_recorded(void **state) {
+  (void)state;
+  for (int goes_on = 0; goes_on < 2; goes_on++) {
+    struct lumos_job *job = begun();
+    uint32_t thread = add_lane(job, 0, "t1", LUMOS_THREAD), stream = add_lane(job, 0, "s1", LUMOS_STREAM);
+    uint32_t first = run(job, thread, LUMOS_LAUNCH, 0, 10, NO_CALL);
+    if (goes_on) {
+      run(job, thread, LUMOS_OP, 200, 250, NO_CALL);
+    }
+    run(job, stream, LUMOS_GEMM, 20, 100, first);
+    expect_parts(job, 300, goes_on ? 50 : 200, goes_on ? 20 + 150 : 20);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_a_boundary_holds_is_not_recorded_from_its_launch_on),
@@ -179,6 +194,7 @@ int main(void) {
       cmocka_unit_test(a_wait_for_more_than_is_recorded_is_not_idle),
       cmocka_unit_test(a_faster_host_does_not_gain_it),
       cmocka_unit_test(before_the_first_row_of_a_thread_nothing_is_recorded),
+      cmocka_unit_test(after_the_last_row_of_a_rank_nothing_is_recorded),
       cmocka_unit_test(missing_kernels_are_not_idle_where_many_are_missing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
