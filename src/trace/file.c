@@ -358,6 +358,9 @@ static void say_fault(const struct trace *trace, struct trace_file *file) {
     file->cure = copy;
   } else if (trace->text == TRACE_TEXT_JSON) {
     what = "is JSON without a traceEvents list";
+  } else if (trace->timelines != NULL && trace->timelines->items.count == 0) {
+    what = "holds the timelines of several jobs, which lumos-compare --trace writes for Perfetto";
+    file->cure = "give the traces of one job";
   } else {
     what = "holds no event with a duration";
     file->cure =

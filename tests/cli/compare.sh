@@ -126,6 +126,7 @@ expect 2 lumos-compare $(printf 'one %.0s' {1..27}) -o three.html
 says '26 jobs are compared at most'
 # Both in one file for Perfetto: processes told apart, each job's rows those of its own file, at another time.
 expect 0 lumos-compare one two.sim --trace both.json -o text
+lumos-compare one two.sim --trace - -o text 2>message | cmp -s - both.json || fail '--trace - writes something else'
 "$python" "$here/events.py" both.json >told || fail "$(head -c 300 told)"
 "$python" "$here/counters.py" both.json >told || fail "$(head -c 300 told)"
 lumos-sim --opportunities off one --trace alone.json -o alone.sim || fail 'no timelines of one job'
@@ -145,6 +146,7 @@ cmp -s alone.rows c.rows || fail 'rows of C are others than in its own file'
 [ -n "$(rows both.json 'B: ' | head -n 1)" ] || fail 'there are no rows of B'
 jq -e '[.traceEvents[] | select(.ph == "s")] | length > 0 and (group_by([.cat, .id]) | all(length == 1))' both.json >/dev/null || fail 'arrows of both jobs have one number'
 expect 2 lumos-parse both.json -o none
+says 'both.json: holds the timelines of several jobs, which lumos-compare --trace writes for Perfetto; give the traces of one job'
 expect 2 lumos-compare one.graph two.sim -f text -o page.html
 says 'its ending says html, but --format says text'
 expect 2 lumos-render one.graph two.sim --view gantt -o page.html
