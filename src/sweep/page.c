@@ -453,7 +453,7 @@ static void fill_model(const struct sweep_rows *rows, const struct report_page_f
   struct report_scene scene;
   report_page_files_fill(files, root);
   put_verdict(rows, &text);
-  report_set_take(root, "verdict", &text);
+  report_set_take(root, "title", &text);
   lumos_text_format(&text, "Grid: %s", rows->grid);
   if (rows->gpus != LUMOS_ABSENT) {
     lumos_text_format(&text, ", on %lld GPUs", (long long)rows->gpus);

@@ -189,6 +189,15 @@ expect 0 lumos-render --index reports -o reports/a/index.html # no night's
 
 mkdir -p real/job
 expect 0 lumos-report "${example[@]}" --summary real/job/2026-07-01.json --title 'A job'
+# All pages have one head, which a template may replace.
+mkdir own
+echo '<!DOCTYPE html><title>{{title}} of {{version}}</title>' >own/head.html
+expect 0 lumos-render --index real -t own --title '<X>' -o own/index.html
+expect 0 lumos-render "${example[@]}" -t own --title '<X>' -o own/jobs.html
+expect 0 lumos-report "${example[@]}" -t own --title '<X>' -o own/job.html
+for file in own/*s.html own/index.html own/job.html; do
+  [[ $(head -n 1 "$file") == '<!DOCTYPE html><title>&lt;X&gt; of '[0-9]*'</title>' ]] || fail "$file begins with $(head -c 100 "$file")"
+done
 expect 0 lumos-report "${example[@]}" -o full.json
 sed -i 's/"title":"A job",//' real/job/2026-07-01.json
 jq -e --slurpfile full full.json '. as $brief | [.metrics[]] - $full[0].metrics == [] and (.metrics | length > 100) and

@@ -5,10 +5,13 @@
 #include "report/draw/svg.h"
 #include "report/text/script.h"
 
+static const char head_name[] = "head.html";
+
 bool report_page_files_load(const char *folder, const char *name, struct report_page_files *files,
                             struct lumos_error *error) {
   *files = (struct report_page_files){.name = name, .script = LUMOS_TEXT_BUFFER};
   return report_template_load(folder, name, &files->page, error) &&
+         report_template_load(folder, head_name, &files->head, error) &&
          report_template_load(folder, "style.css", &files->style, error) &&
          report_script_load(folder, &files->script, error);
 }
@@ -26,13 +29,20 @@ void report_page_files_fill(const struct report_page_files *files, struct report
   report_set_text(root, "version", LUMOS_VERSION);
 }
 
-bool report_page_files_render(const struct report_page_files *files, const struct report_model *model,
-                              struct lumos_text *out, struct lumos_error *error) {
+bool report_page_files_render(const struct report_page_files *files, struct report_model *model, struct lumos_text *out,
+                              struct lumos_error *error) {
+  struct lumos_text head = LUMOS_TEXT_BUFFER;
+  if (!report_template_render(head_name, files->head.bytes, files->head.length, model, lumos_text_html, &head, error)) {
+    lumos_text_free(&head);
+    return false;
+  }
+  report_set_take(report_model_root(model), "head", &head);
   return report_template_render(files->name, files->page.bytes, files->page.length, model, lumos_text_html, out, error);
 }
 
 void report_page_files_release(struct report_page_files *files) {
   report_template_release(&files->page);
+  report_template_release(&files->head);
   report_template_release(&files->style);
   lumos_text_free(&files->script);
 }

@@ -7,19 +7,20 @@
 
 struct report_page_files {
   const char *name; /* of the template */
-  struct report_source page;
+  struct report_source head, page;
   struct report_source style;
   struct lumos_text script;
 };
 
-/* The page's template `name`, the style sheet and the joined script, each from `folder` where that is not NULL and has it.
+/* The page's template `name`, the head of all pages, the style sheet and the joined script, each from `folder` where that is not NULL and has it.
  * Release them in any case. */
 bool report_page_files_load(const char *folder, const char *name, struct report_page_files *files,
                             struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Values `palette`, `style`, `script`, `script_digest`, `version`. */
 void report_page_files_fill(const struct report_page_files *files, struct report_scope *root);
-bool report_page_files_render(const struct report_page_files *files, const struct report_model *model,
-                              struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* The value `head` is set here: it needs `title` and what is filled above. */
+bool report_page_files_render(const struct report_page_files *files, struct report_model *model, struct lumos_text *out,
+                              struct lumos_error *error) LUMOS_MUST_CHECK;
 void report_page_files_release(struct report_page_files *files);
 
 /* A picture as the value `name`; frees the scene. */
