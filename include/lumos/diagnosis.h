@@ -52,10 +52,9 @@ struct lumos_finding {
   int32_t split[LUMOS_FINDING_STAGES]; /* where layers is known, how many each stage should hold: split[0 .. stages) */
   uint32_t group;                      /* index in job->groups; LUMOS_NONE */
   lumos_string_id op;                  /* the op, kernel or collective that most of it is spent in; LUMOS_NO_STRING */
-  bool
-      with_waiting; /* waiting for other ranks is in it: of LUMOS_CAUSE_CPU_BOUND for those that wait for their CPUs, of
-                        LUMOS_CAUSE_NOT_RECORDED for those that are late for a cause that was not recorded */
-  bool before_op;   /* the time is spent outside of any op, before that one */
+  int64_t waiting; /* ns of time that are waiting for other ranks: of LUMOS_CAUSE_CPU_BOUND for their CPUs, of
+                      LUMOS_CAUSE_NOT_RECORDED for ranks that are late for a cause that was not recorded; else 0 */
+  bool before_op;  /* the time is spent outside of any op, before that one */
   lumos_string_id annotation; /* with before_op: the program's own annotation around most of it; LUMOS_NO_STRING */
   int64_t op_time;  /* ns of a step spent in op or part (of a late rank: more than on similar ranks); LUMOS_ABSENT */
   int64_t cpu_time; /* of LUMOS_CAUSE_UNRECORDED_RANK: what of the first rank's delay its CPU takes; LUMOS_ABSENT */

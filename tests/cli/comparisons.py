@@ -288,7 +288,7 @@ class Checker:
         (r'^less than half of its (' + TIME + '), because the CPU then limits the step', cpu_limits),
         (r' would help most$', helps_most),
         (r' could help most$', bound_helps_most),
-        (r'lies outside the recording, most of that delay included', delay_is_not_recorded),
+        (r'what GPUs wait for during [\d.]+ % of the step, most of that delay included', delay_is_not_recorded),
         (r' alone would save (up to )?' + SHARE, outdone),
         (r'^similar steps differ by more', differ_by_more),
         (r'the op that costs most is “(.*)”', op_of_most),

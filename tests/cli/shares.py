@@ -288,17 +288,48 @@ def bubble_parts(text, match):
     compare(text, match['stages'], findings['imbalance'])
 
 
+def not_recorded():
+    """With waiting for ranks that are late for what was not recorded, where the diagnosis has found that."""
+    return max([of_job('not_recorded', spoken) or 0] + [one['time'] / step for one in document['diagnosis']['findings'] if one['cause'] == 'not_recorded'])
+
+
+def headline_adds(text, match):
+    compare(text, match['said'], document['diagnosis']['findings'][0]['waiting'] / step)
+
+
+def stopped_before():
+    """What is CPU-bound, but counts as synchronization: what that costs beyond its own time."""
+    cost = sum(one['time'] for one in document['diagnosis']['findings'] if one['cause'] == 'synchronization')
+    return cost / step - of_job('idle_sync', 'simulated')
+
+
 def launching_parts(text, match):
-    """The headline is the sum of two causes of idle time."""
-    compare(text, match['all'], document['diagnosis']['findings'][0]['time'] / step)
+    """The headline is two causes of idle time and waiting, less what counts for other findings."""
+    first = document['diagnosis']['findings'][0]
+    loader = sum(one['time'] for one in document['diagnosis']['findings'] if one['cause'] == 'data_loader' and not one.get('ranks')) / step
+    waiting, less = first.get('waiting', 0) / step, 0
+    compare(text, match['all'], first['time'] / step)
     compare(text, match['host'], of_job('idle_host', 'simulated'))
-    compare(text, match['launch'], of_job('idle_launch', 'simulated'))
-    compare(text, match['all'], of_job('idle_host', 'simulated') + of_job('idle_launch', 'simulated'))
+    if match['launch']:
+        compare(text, match['launch'], of_job('idle_launch', 'simulated'))
+    if match['waiting']:
+        compare(text, match['waiting'], waiting)
+    if match['less']:
+        less = (0 if match['only'] == 'data loading' else stopped_before()) + loader
+        compare(text, match['less'], less)
+    if match['stopped']:
+        compare(text, match['stopped'], stopped_before())
+        compare(text, match['loader'], loader)
+    compare(text, match['all'], of_job('idle_host', 'simulated') + of_job('idle_launch', 'simulated') + waiting - less)
 
 
 RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'The bubble is a mean over ranks: (?:(?P<all>%s), of which )?(?P<rest>%s) is what the schedule costs and (?P<stages>%s) what unequal stages cost' % (SHARE, SHARE, SHARE), bubble_parts),
-    (r'The headline\u2019s (?P<all>%s) of the step is (?P<host>%s) CPU-bound and (?P<launch>%s) launch latency' % (SHARE, SHARE, SHARE), launching_parts),
+    (r'The headline\u2019s (?P<all>%s) of the step is (?P<host>%s) CPU-bound(?:(?:,| and) (?P<launch>%s) launch latency)?(?: and (?P<waiting>%s) waiting for other ranks, whose CPUs are behind)?'
+     r'(?:, without (?P<less>%s)(?: that counts as (?P<only>synchronization|data loading)|: (?P<stopped>%s) for synchronization and (?P<loader>%s) for data loading))?\.?$'
+     % ((SHARE,) * 7), launching_parts),
+    (r'The headline adds (?P<said>%s) of waiting for' % SHARE, headline_adds),
+    (r'The headline adds (?P<said>%s) that is CPU-bound because a synchronization' % SHARE, lambda text, match: compare(text, match['said'], stopped_before())),
     (r'^(?P<what>%s) (?P<all>%s) of the step(?P<ranks>: .*)?$' % ('|'.join(LOSSES), SHARE), loss),
     (r'^(?:The GPU idles|GPUs idle) for (?P<all>%s) of the step' % SHARE, idle),
     (r'^[Rr]ank \d+ arrives ', late),
@@ -319,7 +350,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
      r'(?:, and one step predicted from another by (?P<cross>%s) on average)?' % (SHARE, SHARE), sure),
     (r'The simulation misses the measured step by (?P<said>%s)' % SHARE, trust('replay_error')),
     (r'predicts one step from another with an error of (?P<said>%s)' % SHARE, trust('transplant_error')),
-    (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, step_share('not_recorded')),
+    (r'does not show what GPUs wait for during (?P<said>%s) of the step' % SHARE, lambda text, match: compare(text, match['said'], not_recorded())),
     (r'No GPU work was recorded on (?P<said>%s) of the ranks' % SHARE,
      lambda text, match: compare(text, match['said'], sum(not rank['device_tasks'] for rank in table('ranks')) / len(table('ranks')))),
     (r'work outside the recording for (?P<said>%s) of the step' % SHARE, trust('boundary')),
@@ -393,8 +424,8 @@ def finding(text):
     for said in re.findall('(%s) of it compute' % SHARE, rest):
         compare(text, said, of_job('exposed_compute', spoken) + of_job('overlapped', spoken))
         rest = rest.replace('%s of it compute' % said, '', 1)
-    for said in re.findall('(%s) of the step lies outside' % SHARE, rest):
-        compare(text, said, of_job('not_recorded', spoken))
+    for said in re.findall('does not show what GPUs wait for during (%s) of the step' % SHARE, rest):
+        compare(text, said, not_recorded())
         rest = rest.replace(said, '', 1)
     rest = rest.replace('90\u00a0% range', '')
     for said in re.findall(r'cause of (?:its|their) idle time \((%s)\)' % SHARE, rest):

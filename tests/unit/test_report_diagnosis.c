@@ -261,8 +261,8 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   struct lumos_diagnosis diagnosis = diagnose(job);
   expect_finding(&diagnosis, 0, LUMOS_CAUSE_UNRECORDED_RANK, MS(36), 360000);
   expect_sentences(job, "The step takes 100 ms: rank 1 is 36.0 ms late (36.0 %), and the other 2 ranks wait. Record "
-                        "more steps, and check whether another process uses that GPU: it waits for work outside the "
-                        "recording while 36.0 ms of the delay pass on the CPU.");
+                        "more steps, and check whether another process uses that GPU: 36.0 ms of the delay "
+                        "pass on the CPU, while the GPU waits for work that was not recorded.");
   lumos_diagnosis_free(&diagnosis);
   job->metrics.items[job->metrics.count - 1].value.units = MS(17);
   diagnosis = diagnose(job);
@@ -288,8 +288,9 @@ static void an_unrecorded_rank_goes_before_what_else_was_not_recorded(void **sta
       report_facts_read(job, &facts);
       const struct report_opportunities none = {.job = job};
       const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
-      expect_first_sentence(&story,
-                            "; 50.0\xC2\xA0% of the step lies outside the recording, most of that delay included.");
+      expect_first_sentence(
+          &story, "; the recording does not show what GPUs wait for during 50.0\xC2\xA0% of the step, most of that "
+                  "delay included.");
       report_facts_free(&facts);
     }
     forget(job, &diagnosis);
@@ -750,7 +751,8 @@ static void what_was_not_recorded_is_no_cpu_time(void **state) {
     (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
     struct lumos_diagnosis diagnosis = diagnose(job);
     assert_int_equal(find(&diagnosis, LUMOS_CAUSE_NOT_RECORDED)->time, MS(10));
-    assert_true(find(&diagnosis, LUMOS_CAUSE_NOT_RECORDED)->with_waiting);
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_NOT_RECORDED)->waiting, MS(10));
+    assert_int_equal(diagnosis.limits[LUMOS_LIMIT_NOT_RECORDED].size, 100000);
     const struct lumos_finding *cpus = find(&diagnosis, LUMOS_CAUSE_CPU_BOUND);
     assert_int_equal(cpus->time, IDLE + 3333333);
     struct report_facts facts;

@@ -897,7 +897,7 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
       if (unknown != LUMOS_ABSENT && unknown > report_table_value(stragglers, row, DELAY) / LEAST) {
         lumos_text_put(out, ", and ");
         report_put_time(out, unknown);
-        lumos_text_put(out, " more for a cause that was not recorded");
+        lumos_text_put(out, " more for a cause that was not recorded, which that delay leaves out");
       }
       lumos_text_put(out, "; ");
       any = true;

@@ -102,6 +102,17 @@ static int64_t blamed_unknown(const struct lumos_diagnosis *diagnosis) {
   return unknown ? report_share(time, first->time) : LUMOS_ABSENT;
 }
 
+/* What lies outside the recording, waiting for ranks that are late for what lies there included. */
+static int64_t not_recorded(const struct diagnosis_figures *figures, const struct lumos_diagnosis *diagnosis) {
+  const struct report_row *whole = report_facts_whole(figures->facts, figures->timeline);
+  int64_t share = report_row_share(figures->facts, whole, figures->timeline, FIGURE_NOT_RECORDED);
+  for (size_t i = 0; i < diagnosis->count; i++) {
+    const struct lumos_finding *finding = &diagnosis->findings[i];
+    share = finding->cause == LUMOS_CAUSE_NOT_RECORDED && finding->share > share ? finding->share : share;
+  }
+  return share;
+}
+
 /* The size of a limit; LUMOS_ABSENT: it is not known, or does not apply. */
 static int64_t size_of(const struct diagnosis_figures *figures, const struct lumos_diagnosis *diagnosis,
                        enum lumos_limit limit) {
@@ -117,7 +128,7 @@ static int64_t size_of(const struct diagnosis_figures *figures, const struct lum
     case LUMOS_LIMIT_NO_GPU:
       return without_gpu(figures->job);
     case LUMOS_LIMIT_NOT_RECORDED:
-      return report_row_share(facts, whole, figures->timeline, FIGURE_NOT_RECORDED);
+      return not_recorded(figures, diagnosis);
     case LUMOS_LIMIT_BOUNDARY:
       return report_trust(facts, FIGURE_BOUNDARY);
     case LUMOS_LIMIT_UNEXPLAINED:

@@ -78,7 +78,7 @@ static void add_limits(struct details *details) {
   } rows[] = {
       {LUMOS_LIMIT_REBUILD, OF_MODEL, NULL, "rebuild_error", "of the measured step, in the recorded configuration"},
       {LUMOS_LIMIT_NO_GPU, OF_RECORDING, NULL, "coverage", "of the ranks: their CPUs alone were recorded"},
-      {LUMOS_LIMIT_NOT_RECORDED, OF_RECORDING, NULL, "not_recorded", "of the step, on the mean of all ranks"},
+      {LUMOS_LIMIT_NOT_RECORDED, OF_RECORDING, NULL, "not_recorded", "of the step, and what others wait for that"},
       {LUMOS_LIMIT_UNSPLIT, OF_RECORDING, NULL, "communication_unsplit", "of the step: unknown which"},
       {LUMOS_LIMIT_BLAMED_UNKNOWN, OF_CPU, NULL, "straggler_delay", "of the late rank\xE2\x80\x99s own delay"},
   };

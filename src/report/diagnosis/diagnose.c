@@ -413,7 +413,7 @@ static void find_idle(struct diagnosing *search) {
   finding.time = starved - avoidable;
   if (cpus_set_the_pace(search)) {
     finding.time = report_sum(finding.time, left->wait);
-    finding.with_waiting = left->wait > 0;
+    finding.waiting = left->wait;
     left->wait = 0;
   }
   finding.op = longest_op(search, &finding.op_time);
@@ -435,7 +435,7 @@ static void find_rest(struct diagnosing *search) {
     struct lumos_finding finding = empty;
     finding.cause = rest[i].cause;
     finding.time = rest[i].time;
-    finding.with_waiting = rest[i].cause == LUMOS_CAUSE_NOT_RECORDED && search->unknown_starts > 0;
+    finding.waiting = rest[i].cause == LUMOS_CAUSE_NOT_RECORDED ? search->unknown_starts : 0;
     add_finding(search, finding);
   }
 }

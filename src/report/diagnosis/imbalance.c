@@ -207,6 +207,16 @@ static void name_part(const struct stage *stages, int32_t count, bool by_host, s
   }
 }
 
+/* Layers of tensor-parallel ranks communicate, too, so that what they compute is not what they take. */
+static bool has_tensor_parallel_ranks(const struct lumos_job *job) {
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    if (job->ranks.items[r].parallel.tp > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* As sim/layer_split.h hands them out; only where it takes the same stage for the one with most work. */
 static void find_split(const struct lumos_job *job, const struct stage *heavy, bool by_host,
                        struct diagnosis_imbalance *found) {
@@ -217,8 +227,9 @@ static void find_split(const struct lumos_job *job, const struct stage *heavy, b
   if (lumos_split_layers(job, &split) && split.heavy == found->stage) {
     found->layers = split.held[found->stage];
     int64_t layers = part_of(heavy, LUMOS_PART_LAYER, by_host);
-    found->part_ratio =
-        layers > 0 ? report_share(report_product(found->part_time, found->layers), layers) : LUMOS_ABSENT;
+    found->part_ratio = layers > 0 && !has_tensor_parallel_ranks(job)
+                            ? report_share(report_product(found->part_time, found->layers), layers)
+                            : LUMOS_ABSENT;
     memcpy(found->split, split.given, sizeof found->split);
   }
 }

@@ -64,6 +64,9 @@ static void put_finding(const struct diagnosis_story *story, const struct lumos_
     }
     lumos_text_char(out, ']');
   }
+  if (finding->waiting > 0) {
+    lumos_text_format(out, ",\"waiting\":%lld", (long long)finding->waiting);
+  }
   if (finding->part != 0) {
     lumos_text_format(out, ",\"part\":\"%s\"", lumos_part_name(finding->part));
   }

@@ -160,9 +160,9 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
   }
   put_what_is_left(story, finding, out);
   if (finding->cause == LUMOS_CAUSE_UNRECORDED_RANK && finding->cpu_time >= finding->time / 2) {
-    lumos_text_put(out, ": it waits for work outside the recording while ");
+    lumos_text_put(out, ": ");
     report_put_time(out, finding->cpu_time);
-    lumos_text_put(out, " of the delay pass on the CPU");
+    lumos_text_put(out, " of the delay pass on the CPU, while the GPU waits for work that was not recorded");
   } else if (finding->cause == LUMOS_CAUSE_BUBBLE) {
     put_other_schedule(story->job, out);
   } else if (late && is_large_ratio(finding->ratio)) {

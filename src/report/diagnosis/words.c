@@ -321,9 +321,7 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
       put_cost(story, finding->time, out);
       if (finding->cause == LUMOS_CAUSE_BUBBLE) {
         put_rest_of_bubble(story, out);
-      } else if (finding->with_waiting && finding->cause == LUMOS_CAUSE_NOT_RECORDED) {
-        lumos_text_put(out, ", which includes waiting for ranks that are late for a cause that was not recorded");
-      } else if (finding->with_waiting) {
+      } else if (finding->waiting > 0 && finding->cause == LUMOS_CAUSE_CPU_BOUND) {
         put_slowest_cpu(story, out);
       } else if (finding->cause == LUMOS_CAUSE_CPU_BOUND &&
                  report_facts_whole(story->facts, SIMULATED)->figures[SIMULATED].of[FIGURE_IDLE_LAUNCH] > 0) {
@@ -381,13 +379,11 @@ static void put_mostly_compute(const struct lumos_diagnosis *diagnosis, struct l
 /* Of what is not recorded nothing can be said, so that the reader must know where it is much. */
 static void put_not_recorded(const struct diagnosis_story *story, const struct lumos_finding *first,
                              struct lumos_text *out) {
-  const struct report_facts *facts = story->facts;
-  enum report_timeline timeline = report_facts_spoken(facts);
-  int64_t share = report_row_share(facts, report_facts_whole(facts, timeline), timeline, FIGURE_NOT_RECORDED);
-  if (first->cause != LUMOS_CAUSE_NOT_RECORDED && share >= DIAGNOSIS_LARGE_SHARE) {
-    lumos_text_put(out, "; ");
+  int64_t share = story->diagnosis->limits[LUMOS_LIMIT_NOT_RECORDED].size;
+  if (first->cause != LUMOS_CAUSE_NOT_RECORDED && share != LUMOS_ABSENT && share >= DIAGNOSIS_LARGE_SHARE) {
+    lumos_text_put(out, "; the recording does not show what GPUs wait for during ");
     report_put_share(out, share);
-    lumos_text_put(out, " of the step lies outside the recording");
+    lumos_text_put(out, " of the step");
     lumos_text_put(out, first->cause == LUMOS_CAUSE_UNRECORDED_RANK ? ", most of that delay included" : "");
   }
 }
@@ -400,8 +396,10 @@ static bool has_culprit(const struct lumos_finding *finding) {
  * as much. */
 static bool is_named_beside(const struct lumos_finding *second, const struct lumos_finding *first) {
   enum { NEARLY = 3, OF = 4 };
-  bool nearly = first->rank_count > 0 && second->time >= first->time / OF * NEARLY;
-  return has_culprit(second) && (nearly || first->cause == LUMOS_CAUSE_NOT_RECORDED);
+  if (first->cause == LUMOS_CAUSE_NOT_RECORDED) {
+    return second->cause != LUMOS_CAUSE_COMPUTE && second->share >= DIAGNOSIS_LARGE_SHARE;
+  }
+  return has_culprit(second) && first->rank_count > 0 && second->time >= first->time / OF * NEARLY;
 }
 
 /* ", and no overhead is above 5 %": idle time may be, for it has several causes. */
@@ -455,33 +453,56 @@ void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_te
   lumos_text_char(out, '.');
 }
 
-/* " The headline's 41.5 % is 40.0 % CPU-bound and 1.5 % launch latency." where it is no more than that. */
+/* What of idle time that is CPU-bound counts as the cost of synchronizations, beside the time that these take themselves. */
+static int64_t stopped_before(const struct diagnosis_story *story) {
+  const struct report_row *row = report_facts_whole(story->facts, SIMULATED);
+  const struct lumos_finding *finding = finding_of(story, LUMOS_CAUSE_SYNCHRONIZATION);
+  int64_t own = report_row_share(story->facts, row, SIMULATED, FIGURE_IDLE_SYNC);
+  return finding != NULL && finding->share > own ? finding->share - (own > 0 ? own : 0) : 0;
+}
+
+/* And as data loading. */
+static int64_t of_loader(const struct diagnosis_story *story) {
+  const struct lumos_finding *finding = finding_of(story, LUMOS_CAUSE_DATA_LOADER);
+  return finding != NULL && finding->rank_count == 0 ? finding->share : 0;
+}
+
+static void put_part(int64_t share, const char *before, const char *after, struct lumos_text *out) {
+  if (share > 0) {
+    lumos_text_put(out, before);
+    report_put_share(out, share);
+    lumos_text_put(out, after);
+  }
+}
+
+/* " The headline's 34.9 % of the step is 38.7 % CPU-bound, 1.8 % launch latency and 13.0 % waiting for other ranks, whose CPUs
+ * are behind, without 18.6 %: 12.5 % for synchronization and 6.1 % for data loading.": where that is all. */
 static void put_parts_of_launching(const struct diagnosis_story *story, const struct lumos_finding *finding,
                                    struct lumos_text *out) {
   const struct report_row *whole = report_facts_whole(story->facts, SIMULATED);
   int64_t host = report_row_share(story->facts, whole, SIMULATED, FIGURE_IDLE_HOST);
   int64_t launch = report_row_share(story->facts, whole, SIMULATED, FIGURE_IDLE_LAUNCH);
-  if (host > 0 && launch > 0 && llabs(host + launch - finding->share) <= ROUNDED) {
+  int64_t waiting = report_share(finding->waiting, story->diagnosis->step_time);
+  int64_t stopped = stopped_before(story), loader = of_loader(story);
+  bool adds_up = host > 0 && llabs(host + launch + waiting - stopped - loader - finding->share) <= ROUNDED;
+  if (adds_up && (launch > 0 || waiting > 0 || stopped > 0 || loader > 0)) {
     lumos_text_put(out, " The headline\xE2\x80\x99s ");
     report_put_share(out, finding->share);
     lumos_text_put(out, " of the step is ");
     report_put_share(out, host);
-    lumos_text_put(out, " CPU-bound and ");
-    report_put_share(out, launch);
-    lumos_text_put(out, " launch latency.");
+    lumos_text_put(out, " CPU-bound");
+    put_part(launch, waiting > 0 ? ", " : " and ", " launch latency", out);
+    put_part(waiting, " and ", " waiting for other ranks, whose CPUs are behind", out);
+    put_part(stopped + loader, ", without ", "", out);
+    put_part(stopped > 0 && loader > 0 ? stopped : 0, ": ", " for synchronization", out);
+    lumos_text_put(out, stopped > 0 && loader == 0   ? " that counts as synchronization"
+                        : loader > 0 && stopped == 0 ? " that counts as data loading"
+                                                     : "");
+    put_part(stopped > 0 ? loader : 0, " and ", " for data loading", out);
+    lumos_text_char(out, '.');
+  } else if (waiting > 0) {
+    put_part(waiting, " The headline adds ", " of waiting for other ranks, whose CPUs are behind.", out);
   }
-}
-
-/* Some of what is CPU-bound counts as the cost of synchronizations, beside the time that these take themselves. */
-static bool adds_to_synchronization(const struct diagnosis_story *story) {
-  const struct report_row *row = report_facts_whole(story->facts, SIMULATED);
-  int64_t own = report_sum(row->figures[SIMULATED].of[FIGURE_IDLE_SYNC], 0);
-  bool adds = false;
-  for (size_t i = 0; i < story->diagnosis->count; i++) {
-    const struct lumos_finding *finding = &story->diagnosis->findings[i];
-    adds |= finding->cause == LUMOS_CAUSE_SYNCHRONIZATION && finding->time > own;
-  }
-  return adds;
 }
 
 /* " On the mean of all ranks the bubble is 24.3 % that the schedule costs and 2.5 % for unequal stages: stage 1 ...": what
@@ -516,15 +537,12 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
     put_parts_of_bubble(story, out);
   } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND && diagnosis_is_slowed(story)) {
     lumos_text_put(out, " Idle time in the bars contains what the profiler costs; the headline leaves that out.");
-  } else if (first != NULL && first->cause == LUMOS_CAUSE_NOT_RECORDED && first->with_waiting) {
-    lumos_text_put(out, " The headline adds waiting for ranks that are late for a cause that was not recorded.");
-  } else if (first != NULL && first->with_waiting) {
-    lumos_text_put(out, " The headline adds waiting for other ranks, whose CPUs are behind, too.");
+  } else if (first != NULL && first->cause == LUMOS_CAUSE_NOT_RECORDED) {
+    put_part(report_share(first->waiting, story->diagnosis->step_time), " The headline adds ",
+             " of waiting for ranks whose delay was not recorded.", out);
   } else if (first != NULL && first->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
-    lumos_text_put(out, " The headline adds what is CPU-bound because a synchronization had stopped the CPU before.");
-  } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND && adds_to_synchronization(story)) {
-    lumos_text_put(out,
-                   " The headline leaves out what is CPU-bound because a synchronization had stopped the CPU before.");
+    put_part(stopped_before(story), " The headline adds ",
+             " that is CPU-bound because a synchronization had stopped the CPU before.", out);
   } else if (first != NULL && first->cause == LUMOS_CAUSE_CPU_BOUND) {
     put_parts_of_launching(story, first, out);
   }
