@@ -1,10 +1,23 @@
 # shellcheck shell=bash disable=SC2034
-# Sourced by examples/quickstart.sh and tests/run.sh: the Debian packages that lumos needs, and how to get them.
+# Sourced by examples/quickstart.sh and tests/run.sh: the packages that lumos needs, and how to get them, on Debian 12 and 13
+# and on Ubuntu 22.04 and 24.04, where they have the same names.
 # Quick when all is there; asks for nothing but what is missing.
 
 lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev
   libcairo2-dev libgraphviz-dev libmd-dev)
-lumos_test_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libcmocka-dev jq tidy mandoc poppler-utils
+# The runtime of the sanitizers and fuzzers carries the number of the clang that a release calls clang.
+lumos_clang() {
+  (
+    . /etc/os-release 2>/dev/null
+    case "${ID:-} ${VERSION_ID:-}" in
+      'debian 13'*) echo 19 ;;
+      'ubuntu 24.'*) echo 18 ;;
+      'ubuntu 25.'*) echo 20 ;;
+      *) echo 14 ;; # Debian 12, Ubuntu 22.04
+    esac
+  )
+}
+lumos_test_packages=(clang clang-format clang-tidy cppcheck "libclang-rt-$(lumos_clang)-dev" libcmocka-dev jq tidy mandoc poppler-utils
   cmark-gfm file python3-jsonschema)
 # The tests in a browser take a Chromium and a node that are there already, whoever they are from.
 lumos_browser_packages=()
@@ -15,7 +28,7 @@ command -v npm >/dev/null || lumos_browser_packages+=(npm)
 # lumos_install PACKAGE...: install those that are missing, as root or through sudo; else print the command and fail.
 lumos_install() {
   if ! command -v dpkg-query >/dev/null; then
-    echo "This is no Debian system; the equivalents of these must be there: $*" >&2
+    echo "This is neither Debian nor Ubuntu; the equivalents of these must be there: $*" >&2
     return 0
   fi
   local package missing=()

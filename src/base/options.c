@@ -19,7 +19,7 @@
 enum { COMMON = 2 };
 static const struct lumos_option common_options[] = {
     {LUMOS_OPTION_FLAG, 'h', "help", NULL, NULL, "Print this help and exit."},
-    {LUMOS_OPTION_FLAG, 'V', "version", NULL, NULL, "Print the version and exit."},
+    {LUMOS_OPTION_FLAG, 'V', "version", NULL, NULL, "Print the version and those of libraries, and exit."},
     {LUMOS_OPTION_END, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -291,6 +291,9 @@ static bool print_asked(const struct parsing *parsing) {
     add_help(&out, parsing->command);
   } else {
     lumos_text_format(&out, "%s %s\n", parsing->command->name, LUMOS_VERSION);
+    if (parsing->command->add_versions != NULL) {
+      parsing->command->add_versions(&out);
+    }
   }
   out.descriptor = STDOUT_FILENO;
   bool good = lumos_text_flush(&out) || out.failure == EPIPE;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct lumos_text;
+
 enum lumos_option_kind {
   LUMOS_OPTION_END,    /* last row */
   LUMOS_OPTION_GROUP,  /* no option: `help` is the heading of the rows that follow */
@@ -42,6 +44,7 @@ struct lumos_command {
   const char *const *examples; /* pairs: comment, command line; NULL-terminated */
   const struct lumos_option *options;
   const char *const *commands; /* pairs: name, summary, for a command that runs others; NULL-terminated, may be NULL */
+  void (*add_versions)(struct lumos_text *); /* lines behind the version; may be NULL */
 };
 
 struct lumos_operands {

@@ -146,13 +146,15 @@ void tool_commands_free(struct tool_commands *commands) {
 }
 
 char *tool_manual_path(const char *name) {
-  static const char *const sections[] = {"1", "5"};
+  static const struct {
+    const char *section, *ending;
+  } places[] = {{"1", ""}, {"5", ""}, {"1", ".gz"}, {"5", ".gz"}}; /* packages compress their pages */
   char folder[PATH_MAX];
   own_folder(folder);
-  for (size_t i = 0; strchr(name, '/') == NULL && i < sizeof sections / sizeof *sections; i++) {
+  for (size_t i = 0; strchr(name, '/') == NULL && i < sizeof places / sizeof *places; i++) {
     struct lumos_text path = LUMOS_TEXT_BUFFER;
-    lumos_text_format(&path, "%s/../share/man/man%s/%s%s.%s", folder, sections[i],
-                      strcmp(name, "lumos") == 0 ? "" : prefix, name, sections[i]);
+    lumos_text_format(&path, "%s/../share/man/man%s/%s%s.%s%s", folder, places[i].section,
+                      strcmp(name, "lumos") == 0 ? "" : prefix, name, places[i].section, places[i].ending);
     lumos_text_char(&path, '\0');
     if (access(path.bytes, R_OK) == 0) {
       return path.bytes;

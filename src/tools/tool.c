@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "tools/places.h"
+#include "tools/versions.h"
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -70,7 +71,10 @@ void tool_keep_memory(void) {
   }
 }
 
-int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options) {
+int tool_main(const struct lumos_command *given, int argc, char **argv, tool_body *body, void *options) {
+  struct lumos_command with_versions = *given;
+  with_versions.add_versions = tool_add_versions;
+  const struct lumos_command *command = &with_versions;
   hold_standard_descriptors();
   tool_keep_memory();
   cJSON_Hooks hooks = {.malloc_fn = lumos_allocate,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Bash completion offers what the tools have: commands, options, the values of options, the files that a tool reads.
+# Completion in bash, fish and zsh offers what the tools have: commands, options, the values of options, the files that a tool reads.
 . "$(dirname "$0")/lib.sh"
 completion=$source_folder/src/tools/completion.bash
 
@@ -128,5 +128,74 @@ offers 'lumos-sim job' job.parse
 offers 'lumos-render -o pa' page.html
 offers 'lumos-render --output=pa' page.html
 offers 'lumos-render --template ' folder only
-proved 'bash completes the tools, their options, values and files'
+
+# --- fish and zsh ---
+
+# expected SHELL: lines and what is offered there, as "LINE: WORD WORD ...", words by name; options are those of the tools' own help.
+expected() {
+  local command words
+  printf 'lumos : %s\n' "$(printf '%s\n' "${commands[@]}" help | sort | xargs)"
+  for command in "${commands[@]}"; do
+    words=$(lumos-"$command" --help | sed '/^Examples:$/,$d' | grep -oE '^  (-., |    )--[a-z-]+=?' | grep -oE -- '--.*' | sort | xargs)
+    printf 'lumos-%s --: %s\nlumos %s --: %s\n' "$command" "$words" "$command" "$words"
+  done
+  printf 'lumos-parse --steps : all last\n'
+  printf 'lumos-render -f : %s\n' "$(named format | xargs)"
+  printf 'lumos render --view : %s\n' "$(named view | xargs)"
+}
+cd "$work" || exit 1
+expected >wanted
+mkdir only_here && cd only_here && touch trace.json || exit 1
+sed 's/:.*//' ../wanted >../lines
+shells='bash'
+if command -v fish >/dev/null; then
+  # shellcheck disable=SC2016 # expanded there
+  HOME=$work XDG_CONFIG_HOME=$work fish -N -c 'source $argv[1]
+    while read -l line
+      printf "%s: %s\n" "$line" (complete -C "$line" | string replace -r "\t.*" "" | sort | xargs)
+    end' "$source_folder/src/tools/completion.fish" <../lines >../got 2>&1
+  same ../got ../wanted "fish offers something else: $(diff ../got ../wanted | head -n 6)"
+  [ "$(HOME=$work XDG_CONFIG_HOME=$work fish -N -c 'source $argv[1]; complete -C "lumos-parse tr"; complete -C "lumos-sim --trace=tr"' \
+    "$source_folder/src/tools/completion.fish" | xargs)" = 'trace.json --trace=trace.json' ] || fail 'fish does not offer files'
+  shells+=', fish'
+else
+  echo 'SKIPPED in part: fish is not here (apt-get install fish)'
+fi
+if command -v zsh >/dev/null; then
+  # What zsh itself does with the specifications that _arguments gets is not the project's: they are listed. One of an option is
+  # *--name=[text]:argument:(values), and of its letter *-l+[text]:argument:(values).
+  zsh -f -c '
+    compadd() { shift; print -rl -- "$@" >>../offered }
+    _describe() { print -rl -- "${(@P)2%%:*}" >>../offered }
+    _arguments() {
+      local before=${words[CURRENT-1]} spec
+      for spec; do
+        if [[ $before = -* && $before != -- && ( $spec = "*$before="* || $spec = "*$before+["* ) ]]; then
+          print -rl -- ${(s: :)${${spec##*:\(}%\)}} >../offered
+          return
+        elif [[ $spec = "*--"* && $words[CURRENT] = -- ]]; then
+          print -r -- ${${spec%%\[*}#\*} >>../offered
+        fi
+      done
+    }
+    while IFS= read -r line; do
+      words=(${(s: :)line})
+      [[ $line != *" " ]] || words+=("")
+      CURRENT=$#words
+      : >../offered
+      . "$1"
+      print -r -- "$line: $(sort ../offered | xargs)"
+    done' - "$source_folder/src/tools/completion.zsh" <../lines >../got 2>&1
+  same ../got ../wanted "zsh offers something else: $(diff ../got ../wanted | head -n 6)"
+  shells+=', zsh'
+else
+  echo 'SKIPPED in part: zsh is not here (apt-get install zsh)'
+fi
+for file in completion.fish completion.zsh; do
+  for tool in lumos "${commands[@]/#/lumos-}"; do
+    name=${tool#lumos-}
+    grep -qE "^(#compdef|for tool).*\b($tool\b|lumos-\{.*\b$name\b)" "$source_folder/src/tools/$file" || fail "src/tools/$file does not serve $tool"
+  done
+done
+proved "$shells complete the tools, their options, values and files"
 finish

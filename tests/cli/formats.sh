@@ -35,7 +35,7 @@ for view in breakdown opportunities gantt busy pipeline layers graph; do
   has svg.text "$title"
   has pdf.text "$title"
   has pdf.text '2 ranks'
-  has pdf.text "Lumos $(lumos-render --version | cut -d' ' -f2)"
+  has pdf.text "Lumos $(lumos-render --version | sed 's/.* //; q')"
   # The picture is twice as wide and high in a PNG as in SVG, and three quarters in points; SVG alone rounds up to whole pixels.
   read -r width height < <(sed -nE 's/.*viewBox="0 0 ([0-9.]+) ([0-9.]+)".*/\1 \2/p' $view.svg)
   read -r wide high < <(file $view.png | sed -nE 's/.*PNG image data, ([0-9]+) x ([0-9]+), 8-bit.*/\1 \2/p')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cmake --install gives a whole tree: tools that run from there, their pages, and completion where bash looks for it.
+# cmake --install gives a whole tree: tools that run from there, their pages, and completion where shells look for it.
 . "$(dirname "$0")/lib.sh"
 build=$(dirname "$bin")
 [ -f "$build/cmake_install.cmake" ] || skip "$build is no build folder of CMake"
@@ -17,6 +17,8 @@ wanted prefix/bin '' "${tools[@]}"
 wanted prefix/share/man/man1 .1 "${tools[@]}"
 wanted prefix/share/man/man5 .5 lumos-stream
 wanted prefix/share/bash-completion/completions '' "${tools[@]}"
+wanted prefix/share/fish/vendor_completions.d .fish "${tools[@]}"
+wanted prefix/share/zsh/site-functions '' _lumos
 
 # The tools run from there, and need nothing of the build or the sources.
 clean_path=$PWD/prefix/bin:/usr/bin:/bin
@@ -26,7 +28,7 @@ lumos-parse "${example[@]}" | lumos-sim | lumos-render >built.html
 same built.html installed.html 'the installed tools write another page'
 PATH=$clean_path lumos report "${example[@]}" -o installed.html || fail 'the installed lumos report fails'
 same built.html installed.html 'the installed lumos report writes another page'
-! grep -rqF "$build" prefix/share || fail "the prefix names the build folder: $(grep -rlF "$build" prefix/share)"
+! grep -rqF "$build" prefix/share prefix/include $(find prefix -name cmake -o -name pkgconfig) || fail "the prefix names the build folder: $(grep -rlF "$build" prefix/share)"
 
 # The pages are found by the tools and read by man.
 if command -v mandoc >/dev/null; then
@@ -47,7 +49,7 @@ done
 
 # Into another root, as packages are made.
 DESTDIR=$PWD/root cmake --install "$build" --prefix /usr >log 2>&1 || fail 'DESTDIR fails'
-for part in bin/lumos share/man/man1/lumos.1 share/bash-completion/completions/lumos; do
+for part in bin/lumos include/lumos/job.h share/man/man1/lumos.1 share/bash-completion/completions/lumos; do
   [ -f "root/usr/$part" ] || fail "with DESTDIR, $part is not in its place"
 done
 proved 'what is installed runs, with its pages and completion'

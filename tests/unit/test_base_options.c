@@ -38,7 +38,8 @@ static int make_fixture(void **state) {
   };
   memcpy(fixture->options, options, sizeof options);
   fixture->command = (struct lumos_command){
-      "lumos-parse", "read Kineto traces", "[OPTION...] TRACE...", "Reads traces.", examples, fixture->options, NULL};
+      "lumos-parse", "read Kineto traces", "[OPTION...] TRACE...", "Reads traces.", examples, fixture->options, NULL,
+      NULL};
   *state = fixture;
   return 0;
 }
@@ -164,7 +165,7 @@ static void help_shows_all(void **state) {
                                  "  -n, --a-rather-long-option-name=COUNT\n"
                                  "                          How many.\n"
                                  "  -h, --help              Print this help and exit.\n"
-                                 "  -V, --version           Print the version and exit.\n"
+                                 "  -V, --version           Print the version and those of libraries, and exit.\n"
                                  "\n"
                                  "Examples:\n"
                                  "  # Read a trace:\n"
