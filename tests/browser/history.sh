@@ -19,6 +19,10 @@ for job in one two; do
 done
 rm nights/two/2026-07-05.*
 echo broken >nights/two/2026-07-08.json
+# A third one whose name is one long word, and so is why its last night failed.
+word=$(printf 'z%.0s' {1..200})
+cp -r nights/two "nights/$word"
+echo "$word" >"nights/$word/2026-07-13.failed"
 lumos-render --index nights -o nights/index.html 2>message || fail "no page: $(head -c 300 message)"
 export LUMOS_ALL=${LUMOS_ALL:-no} # in every light and width
 [ $LUMOS_ALL = yes ] || echo 'SKIPPED in part: three lights and widths (LUMOS_ALL=yes, as tests/run.sh --all does)'
