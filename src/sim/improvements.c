@@ -58,6 +58,7 @@ static bool capture_passes(struct lumos_improving *improving) {
   }
   free(captured);
   improving->improved->assumed.longer = LUMOS_GRAPHS_LOSE * improving->of->overlapped;
+  improving->improved->assumed.keeps_kernels = true;
   improving->improved->variant.threads = true;
   return true;
 }
@@ -107,7 +108,7 @@ static bool fuse_kernels(struct lumos_improving *improving) {
     }
     improving->improved->variant.threads = improving->improved->variant.streams = true;
     improving->improved->assumed.of_gain = LUMOS_ANYTHING; /* some of it cannot be one */
-    improving->improved->assumed.launches_alone = !shorter;
+    improving->improved->assumed.launches_alone = improving->improved->assumed.keeps_kernels = !shorter;
   }
   free(fused);
   free(gone);

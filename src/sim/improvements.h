@@ -21,6 +21,7 @@ struct lumos_assumed {
   double of_gain;      /* the same as a share of what the change saves */
   double either;       /* by what it may be longer or shorter */
   double beside;       /* how much more of compute and communication overlaps */
+  bool keeps_kernels;  /* GPUs compute for as long as before, so that no step is shorter than that */
   bool launches_alone; /* kernels become one, but nothing says what they then need not move */
   bool moves_layers;   /* whole ones, between stages */
 };

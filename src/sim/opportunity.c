@@ -295,27 +295,30 @@ static double mean_step(const struct search *search, const int64_t *steps) {
   return sum / (double)(search->steps.count - first);
 }
 
-static void set_range(struct lumos_metric *metric, struct lumos_width width) {
-  double value = lumos_decimal_value(metric->value), high = value * (1 + width.above);
-  if (isfinite(high) && high < (double)LUMOS_TIME_LIMIT) {
-    metric->low = (struct lumos_decimal){width.below < 1 ? llround(value * (1 - width.below)) : 0, 0};
-    metric->high = (struct lumos_decimal){llround(high), 0};
-  }
-}
-
 struct told { /* how a trial is told */
   const char *metric, *kind;
   struct lumos_width width; /* of the range */
+  double least;             /* where it ends, ns */
 };
 
 static struct told told_of(const struct search *search, const struct trial *trial) {
   double step = mean_step(search, trial->steps);
   if (trial->millionths == LUMOS_ABSENT) {
     return (struct told){"opportunity_change", lumos_improvement_name(trial->change, &trial->assumed),
-                         lumos_improvement_width(&search->range, &trial->assumed, step)};
+                         lumos_improvement_width(&search->range, &trial->assumed, step),
+                         lumos_improvement_least(&search->range, &trial->assumed)};
   }
   return (struct told){trial->millionths == 0 ? "opportunity_free" : "opportunity_half", lumos_work_name(&trial->work),
-                       lumos_opportunity_width(&search->range, &trial->work, trial->millionths, step)};
+                       lumos_opportunity_width(&search->range, &trial->work, trial->millionths, step), 0};
+}
+
+static void set_range(struct lumos_metric *metric, const struct told *told) {
+  double value = lumos_decimal_value(metric->value), high = value * (1 + told->width.above);
+  double low = fmax(value * (1 - told->width.below), fmin(told->least, value));
+  if (isfinite(high) && high < (double)LUMOS_TIME_LIMIT) {
+    metric->low = (struct lumos_decimal){low > 0 ? llround(low) : 0, 0};
+    metric->high = (struct lumos_decimal){llround(high), 0};
+  }
 }
 
 /* The job's steps, one by one. */
@@ -333,7 +336,7 @@ static void write_trial(struct lumos_job *job, const struct search *search, cons
     scope.kind = told.kind == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, told.kind);
     scope.group = trial->work.group;
     lumos_metric_add(job, told.metric, &scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){trial->steps[k], 0});
-    set_range(&job->metrics.items[job->metrics.count - 1], told.width);
+    set_range(&job->metrics.items[job->metrics.count - 1], &told);
   }
 }
 

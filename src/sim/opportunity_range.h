@@ -32,4 +32,10 @@ struct lumos_width lumos_opportunity_width(const struct lumos_opportunity_range 
 struct lumos_width lumos_improvement_width(const struct lumos_opportunity_range *range,
                                            const struct lumos_assumed *assumed, double step);
 
+/* No mean step can be shorter, in ns. */
+static inline double lumos_improvement_least(const struct lumos_opportunity_range *range,
+                                             const struct lumos_assumed *assumed) {
+  return assumed->keeps_kernels ? range->compute : 0;
+}
+
 #endif

@@ -565,6 +565,11 @@ for row in table('breakdown'):
                 if abs(row[figure] - true) > 2e-6:
                     fault('table breakdown, rank %d, %s' % (rank, figure), row[figure], true)
 
+for row in table('improvements') if 'improvements' in document['tables'] else []: # graphs shorten no kernel, so no mean step is shorter than these
+    computes = of_job('exposed_compute', 'simulated') + of_job('overlapped', 'simulated')
+    if row['change'] == 'CUDA graphs' and row['low'] is not None and row['low'] < computes * step_of['simulated'] * 0.999:
+        fault('table improvements, CUDA graphs', row['low'], 'below what GPUs compute')
+
 texts = sentences + elements(without_tables, r'<p class="evidence">(.*?)</p>')
 compared, wrong = comparisons.check(texts, best if not slowed else None, document, LOSSES)
 faults += wrong

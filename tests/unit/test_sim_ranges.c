@@ -119,7 +119,11 @@ static void an_opportunity_is_as_sure_as_any_change(void **state) {
   struct lumos_assumed assumed = {.longer = 3, .of_gain = 0.5};
   assert_int_equal(1e5 * lumos_improvement_width(&range, &assumed, 90).below, 6597);
   assert_int_equal(1e5 * lumos_improvement_width(&range, &assumed, 90).above, 12534);
+  assert_int_equal(lumos_improvement_least(&range, &assumed), 0);
+  assumed.keeps_kernels = true; /* GPUs still compute for 60 */
+  assert_int_equal(lumos_improvement_least(&range, &assumed), 60);
   range.errors.replay = NAN;
+  assert_true(isnan(lumos_improvement_width(&range, &assumed, 90).above));
   assert_true(isnan(lumos_opportunity_width(&range, &gemm, 500000, 90).above));
 }
 
