@@ -69,7 +69,7 @@ static void draw_ticks(struct canvas *canvas, int32_t bottom) {
     report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_MIDDLE, x, bottom + 140, &canvas->text);
   }
   canvas->text.length = 0;
-  lumos_text_put(&canvas->text, tells_bubble(canvas) ? "bubble" : "no pass");
+  lumos_text_put(&canvas->text, tells_bubble(canvas) ? "stage\xE2\x80\x99s bubble" : "no pass");
   report_scene_text(canvas->scene, STYLE_SMALL, PAINT_MUTED, ANCHOR_END, WIDTH, AXIS - 100, &canvas->text);
 }
 
