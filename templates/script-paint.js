@@ -8,6 +8,7 @@ const MOST_PIXELS = 16e6; /* browsers refuse canvases that are too large */
 const MOST_HEIGHT = 16000;
 const LEVELS = 4; /* a column's height is told in quarters */
 
+const LEAST_LETTERS = 7; /* of a name that is cut */
 const LEAST_NAME = 26; /* pixels; in less no name fits, */
 const LEAST_HEIGHT = 11; /* nor in a bar that is lower */
 
@@ -186,7 +187,7 @@ class Painter {
       return name;
     }
     const kept = Math.floor(name.length * room / width) - 1;
-    return kept < 3 ? '' : name.slice(0, kept) + '\u2026';
+    return kept < LEAST_LETTERS ? '' : name.slice(0, kept) + '\u2026';
   }
 
   /* A line below what was searched for. */

@@ -1,10 +1,10 @@
 /* The critical path in true time, painted on a canvas: a line in the gap above the lane that it is on, with an arrow where it changes lanes and
-   a word for why where there is room. Legs shorter than three pixels are drawn together, where most of their time is. */
+   a word for why where there is room. Legs shorter than six pixels are drawn together, where most of their time is. */
 
-const TOGETHER = 3;
+const TOGETHER = 6;
 const ABOVE = 3.5;
 const HEAD = 4;
-const WORD_ROOM = 64;
+const WORD_MARGIN = 10;
 
 class RoutePainter {
   constructor(painter) {
@@ -29,9 +29,15 @@ class RoutePainter {
     context.restore();
   }
 
-  /* Above a lane; below the row of a folded rank, where the lane is not the one that is left of it; where the path is on none of this
-     picture, below all of them. */
-  heightOf(lane) {
+  /* Above a lane; below the row of a folded rank, where the lane is not the one that is left of it; outside the recording, below the lanes
+     of the rank that it was on; where the path is on none of this picture, below all of them. */
+  heightOf(lane, near) {
+    const place = near - this.picture.firstLane;
+    if (lane < 0 && this.picture.tracks[place]) {
+      const {lanes, tracks} = this.picture;
+      return Math.max(...tracks.filter((track, i) => lanes[i].rank === lanes[place].rank && !track.hidden)
+        .map(({y, height}) => y + height)) + ABOVE - 1;
+    }
     const track = this.picture.tracks[lane - this.picture.firstLane];
     if (lane >= 0 && track && track.hidden) {
       return track.below + ABOVE;
@@ -43,9 +49,11 @@ class RoutePainter {
   stays({start, lanes, ends, holds}, from, until) {
     const {view} = this.picture;
     const stays = [];
+    let near = lanes.find((lane) => lane >= 0);
     const add = (left, right, lane, hold, begin) => {
       const last = stays[stays.length - 1];
-      const y = this.heightOf(lane);
+      near = lane >= 0 ? lane : near;
+      const y = this.heightOf(lane, near);
       if (last && last.y === y) {
         last.right = right;
         last.last = lane;
@@ -55,6 +63,11 @@ class RoutePainter {
     };
     let gathered = null; /* {left, times, hold, begin} of legs that are drawn together */
     const flush = (right) => {
+      const last = stays[stays.length - 1];
+      if (gathered && last && right - gathered.left < TOGETHER) { /* too narrow to be seen between others */
+        last.right = right;
+        gathered = null;
+      }
       if (gathered) {
         const [lane] = Array.from(gathered.times).reduce((best, one) => (one[1] > best[1] ? one : best));
         add(gathered.left, right, lane, gathered.hold, gathered.begin);
@@ -109,7 +122,7 @@ class RoutePainter {
     context.lineTo(left + HEAD * 0.75, back);
     context.fill();
     const [kind] = job().holds[hold];
-    if (Math.min(right, view.width) - left >= WORD_ROOM && before.right - before.left >= HEAD && left >= 0) {
+    if (Math.min(right, view.width) - left >= context.measureText(kind).width + WORD_MARGIN && before.right - before.left >= HEAD && left >= 0) {
       this.paintWord(kind, left + 5, (y + before.y) / 2 + 6);
     }
   }

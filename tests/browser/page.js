@@ -341,7 +341,7 @@ rare['the chain leads from one rank to another'] = async () => {
 rare['doubtful waits are marked when asked for'] = async () => {
   const page = await open('example');
   const marks = page.locator('[data-picture="timeline"] g.marks').filter({has: page.locator('path')}).first(); /* not every lane has some */
-  const box = page.getByRole('checkbox', {name: 'Mark uncertain waits'});
+  const box = page.getByRole('checkbox', {name: 'Mark waits of unknown cause'});
   const legend = page.locator('ul.kinds.marks');
   assert.equal(await box.isChecked(), false);
   assert.equal(await marks.isVisible(), false);

@@ -89,6 +89,20 @@ class Checker:
         rows = {row['where']: row['total'] for row in self.table('layers') if row['where'].startswith('layer ')}
         self.expect(rows['layer ' + match[1]] >= max(rows.values()), text, 'another layer takes longer')
 
+    def longer_end(self, text, match):
+        rows = {row['where']: row['total'] for row in self.table('layers')}
+        self.expect(rows[match[1]] > max(time for where, time in rows.items() if where.startswith('layer ')), text, 'a layer takes longer')
+
+    def launches_saved(self, text, match):
+        rows = {row['work']: row['half_gain_share'] for row in self.table('opportunities')}
+        of_kernels = sum(max(rows.get(work) or 0, 0) for work in ('elementwise kernels', 'normalization kernels'))
+        fused = max(row['gain_share'] for row in self.table('improvements') if row['change'].startswith('fused'))
+        self.expect(of_kernels < fused / 2 and (match[1] == 'under 0.5 %') == (of_kernels == 0), text, 'half of their time saves %s' % of_kernels)
+
+    def longest_step(self, text, match):
+        rows = {row['step']: row['step_time'] for row in self.document['rank_steps'] if row['timeline'] == self.spoken and not row.get('left_out')}
+        self.expect(rows[int(match[1])] >= max(rows.values()), text, 'another step is longer')
+
     def longest_wait(self, text, match):
         waits = {(row['rank'], row['peer']): row['time'] for row in self.table('waits')}
         self.expect(waits[('rank ' + match[1], 'rank ' + match[2])] >= max(waits.values()), text, 'another rank waits longer')
@@ -272,6 +286,9 @@ class Checker:
         (r'^(.+ takes?) [\d.<]+ % of the step: from [\d.<]+ % on rank (\d+) to [\d.<]+ % on rank (\d+)', loss),
         (r'no (?:single |other )*(?:overhead|cause of (?:its|their) idle time \([\d.]+ %\)) is above 5 %', no_overhead),
         (r'the longest of them .* \(layer (\d+), .* more\)', longest_layer),
+        (r'^the (head|embedding) takes ', longer_end),
+        (r'^by fewer launches: halving these kernels’ time alone saves (.*)$', launches_saved),
+        (r'^The longest is step (\d+), ', longest_step),
         (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
         (r'^' + TIME + r' more for a cause that was not recorded', unknown_cause),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),

@@ -175,7 +175,7 @@ def passes(text, match):
     mean = lambda column: sum(row[column] or 0 for row in rows) / len(rows) / base
     for name, said in re.findall('(%s)(?: spans)? (%s)' % ('|'.join(PHASES), SHARE), text):
         compare(text, said, mean(PHASES[name]))
-    for said in re.findall('(%s) is between them|no pass runs for (%s)' % (SHARE, SHARE), text):
+    for said in re.findall('in (%s) no pass runs|no pass runs for (%s)' % (SHARE, SHARE), text):
         compare(text, said[0] or said[1], empty_share('pipeline'))
 
 
@@ -195,8 +195,11 @@ def rebuilt(text, match):
 
 def layers(text, match):
     totals = sorted(row['total'] for row in table('layers') if row['where'].startswith('layer '))
-    median = totals[(len(totals) - 1) // 2]
+    median = (totals[(len(totals) - 1) // 2] + totals[len(totals) // 2]) / 2
     compare(text, match['said'], row_named('layers', 'where', 'layer ' + match['layer'])['total'] / median - 1)
+    if match['communication']:
+        rows = [row for row in table('layers') if row['where'].startswith('layer ')]
+        compare(text, match['communication'], sum(row[key] or 0 for row in rows for key in row if key.endswith('_communication')) / sum(row['total'] for row in rows))
 
 
 def assigned(text, match):
@@ -341,9 +344,9 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^No pass runs for (?P<recorded>%s) of the recorded step \d+, and for (?P<predicted>%s) of the predicted step \d+' % (SHARE, SHARE), both_pipelines),
     (r'(?:Rebuilt in its recorded configuration, the (?:changed )?job misses its (?:measured|simulated) step by|rebuilt in the recorded one, a step is) (?P<said>%s)' % SHARE, rebuilt),
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),
-    (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)$' % SHARE, layers),
+    (r'layers? takes? .*\(layer (?P<layer>\d+), (?P<said>%s) more\)(?:; (?P<communication>%s) of the layers\u2019 time is communication, waiting included)?(?:; the (?:head|embedding) takes %s)?$' % (SHARE, SHARE, TIME), layers),
     (r'Of all GPU time (?P<all>%s) is assigned' % SHARE, assigned),
-    (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?, kernels that wait included.*?(?:Weighted by occupancy it is at least (?P<weighted>%s))?$'
+    (r'(?:GPUs are|The GPU is) busy for (?P<said>%s) of the time on average(?: \(\w+: (?P<other>%s)\))?, waiting in communication included.*?(?:Weighted by occupancy, the share of warps in use, it is at least (?P<weighted>%s))?$'
      % (SHARE, SHARE, SHARE), busy),
     (r'^Step \d+ takes %s in the simulation: (?P<parts>.*?)(?:\. %s of it is on .*)?$' % (TIME, SHARE), chain),
     (r'^(?:Confidence in the simulation: \w+\. )?The simulation (?:misses the measured step by (?P<replay>%s) on average|reproduces the measured step exactly)'

@@ -94,10 +94,11 @@ static void shares_by_hand(void **state) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_busy_finding(busy, &text);
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "GPUs are busy for 41.0\xC2\xA0% of the time on average, kernels that wait included. "
-                                  "Of 3\xC2\xA0"
-                                  "bins of 1\xC2\xA0ms, 2 are busy for less than half of their time. Weighted by "
-                                  "occupancy it is at least 18.8\xC2\xA0%");
+  assert_string_equal(text.bytes,
+                      "GPUs are busy for 41.0\xC2\xA0% of the time on average, waiting in communication included. "
+                      "Of 3\xC2\xA0"
+                      "bins of 1\xC2\xA0ms, 2 are busy for less than half of their time. Weighted by "
+                      "occupancy, the share of warps in use, it is at least 18.8\xC2\xA0%");
   lumos_text_free(&text);
   free_read(&read);
 }

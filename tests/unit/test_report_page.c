@@ -370,7 +370,7 @@ static void numbers(void **state) {
   assert_has(&page, ">Nothing was skipped, repaired or inferred<");
   /* kernels of two ranks: gemm_a 2 x 50 ms of 120, norm_b 2 x 10 */
   assert_has(&page, "gemm_a</th><td class=\"text swatch gemm\">GEMM</td><td>2</td><td>50.000</td>"
-                    "<td class=\"bar\" style=\"--bar-length:1\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
+                    "<td class=\"bar\" style=\"--bar-length:0.833\">83.3</td><td>25,000.0</td><td>30,000.0</td>");
   assert_has(
       &page,
       "\"kernels\":{\"finding\":\"1\xC2\xA0name makes up 83.3\xC2\xA0% of the GPU time\",\"caption\":\"GPU time by "

@@ -130,6 +130,20 @@ static void outlying_ranks_are_open(void **state) {
   lumos_job_free(job);
 }
 
+/* Three lie further apart, but a tenth of the path is on one that does not. */
+static void ranks_on_the_path_are_open_first(void **state) {
+  (void)state;
+  struct lumos_job *job = ranks_job(900);
+  for (uint32_t rank = 3; rank < OUTLYING; rank++) {
+    uint32_t stream = job->ranks.items[rank].lane_first + 2;
+    job->tasks.items[job->lanes.items[stream].task_first].dur = 700 - 100 * (int64_t)rank / 3;
+  }
+  add_metric(job, "critical_path_rank", OUTLYING, 0, LUMOS_METRIC_SIMULATED, 900, 0);
+  add_metric(job, "critical_path_rank", ON_PATH, 0, LUMOS_METRIC_SIMULATED, 100, 0);
+  assert_int_equal(open_bits(job), 1 << OUTLYING | 1 << ON_PATH | 1 << 3 | 1);
+  lumos_job_free(job);
+}
+
 /* Drawn twice where one in a hundred tasks lies apart by more than can be seen. */
 static void agreeing_times_are_drawn_once(void **state) {
   (void)state;
@@ -148,6 +162,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lanes_have_roles),
       cmocka_unit_test(outlying_ranks_are_open),
+      cmocka_unit_test(ranks_on_the_path_are_open_first),
       cmocka_unit_test(agreeing_times_are_drawn_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,10 @@ static int64_t put_group_label(const struct canvas *canvas, size_t group, struct
   }
   lumos_text_format(text, "%s%s ", by_rank(canvas) ? "rank" : "step", numbers.count > 1 ? "s" : "");
   report_put_runs(text, numbers.items, numbers.count);
+  if (report_text_width(STYLE_STRONG, text->bytes, text->length) > LABEL_ROOM && numbers.count > 1) {
+    text->length = 0; /* all numbers go before the word for them */
+    report_put_runs(text, numbers.items, numbers.count);
+  }
   if (report_text_width(STYLE_STRONG, text->bytes, text->length) > LABEL_ROOM) {
     text->length = 0; /* beside "simulated" there is no room for the word */
     bool word = !canvas->bars->both || canvas->bars->facts->edited;

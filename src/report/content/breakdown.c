@@ -47,6 +47,23 @@ static bool has_shorter_rank(const struct report_facts *facts) {
   return shorter;
 }
 
+/* " The longest is step 1013, 81.2 ms." of steps that are drawn together. */
+static void put_longest_step(const struct report_facts *facts, struct lumos_text *out) {
+  enum report_timeline timeline = report_facts_spoken(facts);
+  const struct report_row *longest = NULL;
+  for (size_t i = 0; i < facts->steps.count; i++) {
+    const struct report_row *row = &facts->steps.items[i];
+    bool longer = longest == NULL || report_row_mean(row, timeline, FIGURE_STEP_TIME) >
+                                         report_row_mean(longest, timeline, FIGURE_STEP_TIME);
+    longest = !row->left_out && longer ? row : longest;
+  }
+  if (facts->ranks.count == 1 && facts->steps.count > 1 && longest != NULL) {
+    lumos_text_format(out, " The longest is step %d, ", longest->step);
+    report_put_time(out, report_row_mean(longest, timeline, FIGURE_STEP_TIME));
+    lumos_text_char(out, '.');
+  }
+}
+
 void report_put_breakdown_reading(const struct report_facts *facts, struct lumos_text *out) {
   bool measured = facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
   bool simulated = facts->all.figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
@@ -59,6 +76,7 @@ void report_put_breakdown_reading(const struct report_facts *facts, struct lumos
   } else {
     lumos_text_put(out, "As simulated.");
   }
+  put_longest_step(facts, out);
   if (has_shorter_rank(facts)) {
     lumos_text_put(
         out,
@@ -140,7 +158,7 @@ bool report_idle_scene(const struct report_facts *facts, bool narrow, struct rep
       {"communication_transfer", "transfer", "communication_transfer", kind},                                \
       {"communication_wait", "waiting", "communication_wait", kind},                                         \
       {"pipeline_bubble", "bubble", "pipeline_bubble", kind},                                                \
-      {"communication_unsplit", "transfer or waiting", "communication_unsplit", kind},                                   \
+      {"communication_unsplit", "transfer or waiting", "communication_unsplit", kind},                       \
       {"exposed_copy", "copies", "exposed_copy", kind},                                                      \
       {"not_recorded", "outside the recording", "not_recorded", kind}, {"idle", "idle", "idle", kind}, {     \
     "gpu_busy", "GPU busy", "gpu_busy", kind                                                                 \

@@ -231,10 +231,10 @@ void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *
     report_put_share(out, busy->mean.of[other][BUSY_TIME]);
     lumos_text_char(out, ')');
   }
-  lumos_text_put(out, ", kernels that wait included");
+  lumos_text_put(out, ", waiting in communication included");
   put_below_half(busy, out);
   if (busy->occupancy) { /* of some kernels it is not known, so the mean is at least that */
-    lumos_text_put(out, ". Weighted by occupancy it is at least ");
+    lumos_text_put(out, ". Weighted by occupancy, the share of warps in use, it is at least ");
     report_put_share(out, busy->mean.of[busy->spoken][BUSY_OCCUPANCY]);
   }
 }

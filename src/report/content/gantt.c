@@ -267,18 +267,23 @@ static void draw_work(struct canvas *canvas) {
   }
 }
 
-/* The critical path runs in the gap above a lane; on lanes that are not in this picture below all that are. */
+/* The critical path runs in the gap above a lane; outside the recording below the lanes of the rank that it was on; on
+ * lanes that are not in this picture below all that are. */
 static void draw_routes(struct canvas *canvas) {
-  enum { ABOVE = 35 };
+  enum { ABOVE = 35, BELOW = 30 };
   const struct report_timelines *timelines = canvas->timelines;
   const struct report_lanes *lanes = canvas->lanes;
   size_t count = timelines->job->lanes.count + 1;
-  int32_t *heights = lumos_allocate(count * sizeof heights[0]);
-  for (size_t i = 0; i < count; i++) {
+  int32_t *heights = lumos_allocate(2 * count * sizeof heights[0]);
+  for (size_t i = 0; i < 2 * count; i++) {
     heights[i] = canvas->tops[lanes->count] - ABOVE;
   }
-  for (size_t i = 0; i < lanes->count; i++) {
+  int32_t below = canvas->tops[lanes->count] - ABOVE;
+  for (size_t i = lanes->count; i-- > 0;) {
+    bool ends = i + 1 < lanes->count && rank_of(canvas, i) != rank_of(canvas, i + 1);
+    below = ends ? canvas->tops[i + 1] - RANK_GAP - BELOW : below;
     heights[lanes->items[i].lane] = canvas->tops[i] - ABOVE;
+    heights[count + lanes->items[i].lane] = below;
   }
   report_routes_draw(&timelines->routes, &canvas->axis, heights, count - 1, canvas->scene);
   free(heights);
@@ -424,11 +429,14 @@ void report_put_gantt_reading(const struct report_timelines *timelines, struct l
 }
 
 void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {
-  lumos_text_put(
-      out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show hand-overs.");
-  if (timelines->folded.count > 0) {
-    lumos_text_put(out, " Below all lanes: on a lane that is folded.");
+  lumos_text_put(out, "The line above a lane shows where each step\xE2\x80\x99s critical path runs; arrows show where "
+                      "it changes lanes.");
+  bool outside = false;
+  for (size_t i = 0; i < timelines->routes.legs.count; i++) {
+    outside |= timelines->routes.legs.items[i].lane == LUMOS_NONE;
   }
+  lumos_text_put(out, outside ? " Below a rank\xE2\x80\x99s lanes: outside the recording." : "");
+  lumos_text_put(out, timelines->folded.count > 0 ? " Below all lanes: on a folded lane." : "");
   if (timelines->routes.joined > 0) {
     lumos_text_put(out, " Parts under ");
     report_put_time(out, timelines->routes.joined);

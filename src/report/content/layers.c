@@ -152,7 +152,8 @@ static int64_t median_of(const struct report_layers *layers) {
     times[i] = report_layer_mean(layer_at(layers, i), layer_at(layers, i)->total);
   }
   qsort(times, layers->layers, sizeof *times, compare_times);
-  int64_t median = times[(layers->layers - 1) / 2];
+  int64_t low = times[(layers->layers - 1) / 2], high = times[layers->layers / 2];
+  int64_t median = low + (high - low) / 2;
   free(times);
   return median;
 }
@@ -230,9 +231,38 @@ static void put_assigned(const struct report_layers *layers, struct lumos_text *
   report_put_share(out, report_share(ends, layers->whole));
   lumos_text_put(out, " to embedding and head, ");
   report_put_share(out, report_share(total_of(layers, PLACE_OPTIMIZER), layers->whole));
-  lumos_text_put(out, " to the optimizer, ");
+  lumos_text_put(out, " to the optimizer (kernels of any kind that it launches), ");
   report_put_share(out, report_share(total_of(layers, PLACE_PASS), layers->whole));
   lumos_text_put(out, " to passes but no layer, such as sends and gradient all-reduces.");
+}
+
+/* "; 97.1 % of that is communication, waiting included" where it is most. */
+static void put_communicating(const struct report_layers *layers, struct lumos_text *out) {
+  int64_t communication = 0, all = total_of(layers, PLACE_LAYER);
+  for (size_t i = 0; i < layers->layers; i++) {
+    for (int work = 0; work < WORKS; work++) {
+      communication = report_sum(communication, layer_at(layers, i)->communication[work]);
+    }
+  }
+  if (communication > all / 2) {
+    lumos_text_put(out, "; ");
+    report_put_share(out, report_share(communication, all));
+    lumos_text_put(out, " of the layers\xE2\x80\x99 time is communication, waiting included");
+  }
+}
+
+/* "; the head takes 6.75 ms" where embedding or head take longer than any layer. */
+static void put_longer_end(const struct report_layers *layers, const struct report_layer *longest,
+                           struct lumos_text *out) {
+  for (size_t i = 0; i < layers->list.count; i++) {
+    const struct report_layer *end = &layers->list.items[i];
+    int64_t time = report_layer_mean(end, end->total);
+    if ((end->place == PLACE_HEAD || end->place == PLACE_EMBEDDING) && time != LUMOS_ABSENT &&
+        time > report_layer_mean(longest, longest->total)) {
+      lumos_text_put(out, end->place == PLACE_HEAD ? "; the head takes " : "; the embedding takes ");
+      report_put_time(out, time);
+    }
+  }
 }
 
 void report_put_layers_finding(const struct report_layers *layers, struct lumos_text *out) {
@@ -254,10 +284,12 @@ void report_put_layers_finding(const struct report_layers *layers, struct lumos_
     report_put_share(out, report_layer_excess(layers, longest));
     lumos_text_put(out, " more)");
   }
+  put_communicating(layers, out);
+  put_longer_end(layers, longest, out);
 }
 
 void report_put_layers_reading(const struct report_layers *layers, struct lumos_text *out) {
-  lumos_text_put(out, "GPU time of a step, the mean over the ranks that run the layer. What runs at once counts twice, "
+  lumos_text_put(out, "GPU time of a step, the mean over the ranks that run the layer. Work side by side adds up, "
                       "and communication includes waiting");
   report_put_which_durations(layers->job, out);
   lumos_text_put(out, ". The dashed line is the median layer. Layers more than 10 % above it are marked. ");

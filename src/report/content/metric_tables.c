@@ -236,7 +236,7 @@ static const struct layout layouts[METRIC_TABLES] = {
                                    MEAN("bytes_rate", "bandwidth", "bytes_rate", COLUMN_GBS, 3),
                                    MEAN("bytes_share", "of the bandwidth", "bytes_share", COLUMN_SHARE, 6)}},
     [METRICS_KINDS] = {.name = "kinds",
-                       .caption = "GPU time by kind of kernel",
+                       .caption = "GPU time by kind of kernel, summed over streams that run side by side",
                        .whole = "device_time",
                        .keys = {KEY_KIND},
                        .key_columns = {NAMED("kind", "kind", "kind")},
@@ -726,7 +726,7 @@ void report_metric_table(const struct report_facts *facts, enum report_metric_ta
   report_table_begin_own(table, layout->name, columns, column_count);
   struct row_list rows = read_rows(facts, layout);
   lumos_text_put(&table->caption, layout->caption);
-  lumos_text_put(&table->caption, layout->per_rank    ? ", per step and rank"
+  lumos_text_put(&table->caption, layout->per_rank    ? ", the mean per step and rank"
                                   : layout->of_a_step ? ""
                                                       : ", the mean over the job\xE2\x80\x99s steps");
   if (layout->whole != NULL) {
@@ -877,6 +877,15 @@ static void put_longest_wait(const struct report_table *waits, const struct repo
 }
 
 /* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more for a cause that was not recorded" */
+bool report_has_straggler(const struct report_table *stragglers) {
+  enum { STRAGGLER = 8 };
+  bool any = false;
+  for (size_t row = 0; row < report_table_rows(stragglers); row++) {
+    any |= report_table_value(stragglers, row, STRAGGLER) != LUMOS_ABSENT;
+  }
+  return any;
+}
+
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {
   enum { DELAY = 1, SHARE, STRAGGLER = 8, UNKNOWN, LEAST = 10 }; /* more of the delay than one in so many is told */

@@ -122,7 +122,7 @@ static void set_string(const struct lumos_job *job, struct report_scope *item, c
 static void put_where_named(const struct lumos_job *job, const struct lumos_note *note, struct lumos_text *out) {
   if (strcmp(lumos_string(job->strings, note->code), "parse.not_a_trace") == 0) {
     lumos_text_put(out, out->length > 0 ? "; " : "");
-    lumos_text_put(out, "reports leave out names of files: --details shows this one");
+    lumos_text_put(out, "reports leave out file names: --details shows them");
   }
 }
 

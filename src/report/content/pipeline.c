@@ -105,7 +105,7 @@ static void put_pipeline(const struct lumos_passes *passes, const struct report_
   }
 }
 
-/* "2 micro-batches: forward passes span 30 % of step 4, backward 58 %, the optimizer 8 %; 4 % is between them" */
+/* "2 micro-batches: forward passes span 30 % of step 4, backward 58 %, the optimizer 8 %; in 4 % no pass runs" */
 static void put_phases(const struct lumos_passes *passes, struct lumos_text *out) {
   static const char *const names[LUMOS_PASS_PHASES] = {[LUMOS_EXCHANGE] = "exposed communication",
                                                        [LUMOS_FORWARD] = "forward",
@@ -131,8 +131,8 @@ static void put_phases(const struct lumos_passes *passes, struct lumos_text *out
       first = false;
     }
   }
-  put_share_of("; ", sums.empty, sums.whole, out);
-  lumos_text_put(out, " is between them");
+  put_share_of("; in ", sums.empty, sums.whole, out);
+  lumos_text_put(out, " no pass runs");
 }
 
 void report_put_pipeline(const struct lumos_passes *passes, struct lumos_text *out) {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { CELL = 3 /* columns */, HEAD = 40 /* an arrow's, tenths of a pixel */ };
+enum { CELL = 6 /* columns */, HEAD = 40 /* an arrow's, tenths of a pixel */ };
 
 /* A piece of the path in the picture: from where to where, and at which height. */
 struct stay {
@@ -93,8 +93,11 @@ static void draw_route(struct drawing *drawing, const struct report_route *route
   int64_t begin = legs[route->first].from < axis->from ? axis->from : legs[route->first].from;
   int64_t last = axis->from + axis->per_column * axis->columns;
   int64_t end = legs[route->first + route->count - 1].to;
-  end = end > last ? last : end; /* the picture may show less than the step */
-  size_t leg = route->first;
+  end = end > last ? last : end;                      /* the picture may show less than the step */
+  size_t leg = route->first, near = drawing->outside; /* the last lane, in whose rank it leaves the recording */
+  for (size_t i = route->first; i < route->first + route->count && near == drawing->outside; i++) {
+    near = lane_of(drawing, i);
+  }
   drawing->stays.count = 0;
   for (int64_t from = begin; from < end; from += cell) {
     int64_t until = end - from < cell ? end : from + cell;
@@ -102,8 +105,10 @@ static void draw_route(struct drawing *drawing, const struct report_route *route
       leg++;
     }
     size_t lane = lane_of_cell(drawing, &leg, route->first + route->count, from, until);
-    add_stay(drawing,
-             (struct stay){report_axis_place(axis, from), report_axis_place(axis, until), drawing->heights[lane]});
+    near = lane != drawing->outside ? lane : near;
+    bool leaves = lane == drawing->outside && near != lane;
+    add_stay(drawing, (struct stay){report_axis_place(axis, from), report_axis_place(axis, until),
+                                    drawing->heights[leaves ? lane + 1 + near : lane]});
   }
   draw_stays(drawing);
 }

@@ -222,9 +222,10 @@ static int64_t largest_of(const struct report_table *table, size_t column) {
   return largest;
 }
 
-/* A bar as long as the share is large beside the largest of its column. */
+/* A bar as long as the share is of the whole, in every table alike; of shares beyond that, beside the largest. */
 static void open_bar(int64_t value, int64_t largest, struct lumos_text *out) {
-  int64_t length = report_share(value, largest);
+  enum { WHOLE = 1000000 };
+  int64_t length = report_share(value, largest > WHOLE ? largest : WHOLE);
   lumos_text_put(out, "<td class=\"bar\" style=\"--bar-length:");
   lumos_text_decimal(out, length < 0 ? 0 : length / 1000, 3);
   lumos_text_put(out, "\">");

@@ -8,6 +8,7 @@
 
 /* How much is drawn. What is folded opens with a click; a picture of hundreds of lanes is for a tool, not for a
  * page. */
+enum { MUCH_OF_PATH = 20 /* one part in so many: what a reader sees of the critical path */ };
 enum { OPEN_RANKS = 4, OPEN_LANES = 64, ALL_LANES = 280 };
 
 /* A rank is outlying where its time of one sort is further than this from the middle rank's, or the critical path is
@@ -169,14 +170,19 @@ static void measure_distances(struct rank_lanes *ranks, size_t count) {
   free(times);
 }
 
-static struct rank_lanes *furthest_closed(struct rank_lanes *ranks, size_t count) {
-  struct rank_lanes *furthest = NULL;
+/* The ranks that have much of the critical path come first, whatever else is far. */
+static struct rank_lanes *furthest_closed(struct rank_lanes *ranks, size_t count, int64_t much) {
+  struct rank_lanes *furthest = NULL, *decisive = NULL;
   for (size_t i = 0; i < count; i++) {
-    if (!ranks[i].open && (furthest == NULL || ranks[i].distance > furthest->distance)) {
-      furthest = &ranks[i];
+    struct rank_lanes *rank = &ranks[i];
+    if (!rank->open && (furthest == NULL || rank->distance > furthest->distance)) {
+      furthest = rank;
+    }
+    if (!rank->open && rank->path > much && (decisive == NULL || rank->path > decisive->path)) {
+      decisive = rank;
     }
   }
-  return furthest;
+  return decisive != NULL ? decisive : furthest;
 }
 
 /* Of many ranks the outlying ones, and the first that is like the others. Returns how many are open. */
@@ -188,9 +194,13 @@ static size_t open_ranks(struct rank_lanes *ranks, size_t count, int64_t span) {
     return count;
   }
   size_t open = 0;
+  int64_t path = 0;
+  for (size_t i = 0; i < count; i++) {
+    path = report_sum(path, ranks[i].path);
+  }
   measure_distances(ranks, count);
   while (open + 1 < OPEN_RANKS) {
-    struct rank_lanes *rank = furthest_closed(ranks, count);
+    struct rank_lanes *rank = furthest_closed(ranks, count, path / MUCH_OF_PATH);
     if (report_share(rank->distance, span) < OUTLYING) {
       break;
     }

@@ -218,13 +218,17 @@ static void put_caption(const struct report_waits *waits, const struct unit *uni
   report_put_time(&text, waits->largest);
   lumos_text_put(
       &text,
-      ". A row adds up to the rank\xE2\x80\x99s waiting, overlapped or exposed. What runs at once counts each time.");
+      ". A row adds up to the rank\xE2\x80\x99s waiting, overlapped or exposed. Waits at the same time each count.");
+  if (waits->has_late) {
+    lumos_text_put(&text, " The delay in the title leaves out what other ranks cause, and subtracts where the rank "
+                          "arrives early.");
+  }
   if (waits->left_out > 0) {
-    lumos_text_put(&text, ". Ranks that wait and are waited for longest; others: ");
+    lumos_text_put(&text, " Ranks that wait and are waited for longest; others: ");
     report_put_counted(&text, (int64_t)waits->left_out, "more rank");
-    lumos_text_put(&text, ", added up");
+    lumos_text_put(&text, ", added up.");
   } else if (waits->others) {
-    lumos_text_put(&text, ". Others: those that a rank waits for least, added up");
+    lumos_text_put(&text, " Others: those that a rank waits for least, added up.");
   }
   lumos_text_put(out, "<p class=\"caption\" id=\"matrix-waits\">");
   lumos_text_html(out, text.bytes, text.length);

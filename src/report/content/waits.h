@@ -15,6 +15,7 @@ struct report_waits {
   bool others;                                                 /* there is something in the last column */
   int64_t times[REPORT_WAIT_RANKS + 1][REPORT_WAIT_RANKS + 1]; /* who waits, for whom; [count]: all others */
   int64_t largest;                                             /* of the ranks that have places */
+  bool has_late;                                               /* the title above names a late rank */
 };
 
 /* Those ranks have a row that wait and are waited for longest. */

@@ -19,11 +19,11 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
     [LUMOS_P2P] = {"p2p", "send or receive", FILL_PLAIN, {"#cf801f", "#ffc581"}, {0}, {"#0b1220", "#0b1220"}},
     [LUMOS_OTHER_DEVICE] =
         {"device-other", "other GPU work", FILL_PLAIN, {"#878e9e", "#767f93"}, {0}, {"#0b1220", "#0b1220"}},
-    [LUMOS_OP] = {"op", "op (CPU)", FILL_PLAIN, {"#056763", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
-    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#088678", "#79d2bf"}, {0}, {"#000000", "#0b1220"}},
+    [LUMOS_OP] = {"op", "op (CPU)", FILL_PLAIN, {"#04605c", "#20b8af"}, {0}, {"#ffffff", "#0b1220"}},
+    [LUMOS_LAUNCH] = {"launch", "launch call", FILL_PLAIN, {"#078073", "#79d2bf"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_SYNC] =
         {"sync", "CPU waits", FILL_HATCHED, {"#dcefec", "#17302d"}, {"#3c9c8f", "#3b9d90"}, {"#06302c", "#d9f2ee"}},
-    [LUMOS_EVENT] = {"event", "event call", FILL_PLAIN, {"#599e87", "#b0ebe5"}, {0}, {"#0b1220", "#0b1220"}},
+    [LUMOS_EVENT] = {"event", "CUDA event call", FILL_PLAIN, {"#599e87", "#b0ebe5"}, {0}, {"#0b1220", "#0b1220"}},
     [LUMOS_ALLOC] = {"alloc", "memory call", FILL_PLAIN, {"#447d59", "#59b183"}, {0}, {"#ffffff", "#0b1220"}},
     [LUMOS_OTHER_HOST] =
         {"host-other", "other CPU work", FILL_PLAIN, {"#80959c", "#79928e"}, {0}, {"#0b1220", "#0b1220"}},
