@@ -215,6 +215,12 @@ static int give_name(struct lumos_output *output) {
   return reason;
 }
 
+/* What a close would fail with, before the file has a name; by a second descriptor, for it gets that by the first. Returns errno or 0. */
+static int close_first(int descriptor) {
+  int twin = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  return twin < 0 || close(twin) == 0 ? 0 : errno;
+}
+
 /* Flush, close, and name or rename; returns errno of what failed first, or 0. */
 static int finish_file(struct lumos_output *output) {
   int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
@@ -225,7 +231,12 @@ static int finish_file(struct lumos_output *output) {
   if (reason == 0 && beside && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
     reason = errno;
   }
-  reason = reason == 0 && output->unnamed ? give_name(output) : reason;
+  if (reason == 0 && output->unnamed) {
+    reason = close_first(output->text.descriptor);
+    reason = reason != 0 ? reason : give_name(output);
+    (void)close_descriptor(output);
+    return reason;
+  }
   int late = close_descriptor(output);
   reason = reason != 0 ? reason : late;
   if (reason == 0 && output->temporary != NULL) {

@@ -68,7 +68,7 @@ packages() {
   # The tools in that root.
   env -i HOME="$PWD" PATH="$root/usr/bin:/usr/bin:/bin" lumos report "${example[@]}" -o page.html 2>message || fail "the packed tools fail: $(head -c 300 message)"
   same page.html wanted.html 'the packed tools make another page'
-  printf '#!/bin/sh\necho "$1"\n' >man && chmod +x man
+  printf '#!/bin/sh\necho "$2"\n' >man && chmod +x man
   PATH=$PWD:$root/usr/bin:/usr/bin:/bin "$root/usr/bin/lumos" help sim | grep -q '/lumos-sim\.1\.gz$' || fail 'lumos help does not find a page that is compressed'
 
   # The library: what it shows, by whom it is found, and that no more is needed of it.
