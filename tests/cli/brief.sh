@@ -20,6 +20,9 @@ brief() {
   jobs=$((jobs + 1))
 }
 
+# Of one rank of several it says which one.
+brief alone "${example[1]}"
+grep -q '^rank 1 of 2' flat || fail "the rank is not named: $(head -3 flat)"
 brief example "${example[@]}"
 ln -s "$document" report.json
 verdict=$(jq -r '.verdict' report.json | sed 's/\xc2\xa0/ /g')

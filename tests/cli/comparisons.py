@@ -226,7 +226,9 @@ class Checker:
 
     def op_of_most(self, text, match):
         rows = [row for row in self.table('idleops') if not row['op'].startswith('(')]
-        self.expect(rows and match[1].rstrip('…') in max(rows, key=lambda row: row['time'])['op'], text, 'another op costs more')
+        largest = max(rows, key=lambda row: row['time'])
+        self.expect(match[1].rstrip('…') in largest['op'], text, 'another op costs more')
+        self.expect(abs(largest['time'] - nanoseconds(match[2])) <= half_digit(match[2]) * 1.001, text, 'it costs %s' % largest['time'])
 
     def op_of_finding(self, text, match):
         self.expect(any((one.get('op') or '').startswith(match[1].rstrip('…')) for one in self.findings), text, 'no finding has that op')
@@ -301,14 +303,14 @@ class Checker:
         (r'stage (\d+) \(.*, so stages? (\d+) (?:(?:to|and) (\d+) )?idles?(?:: |\.?$)', idle_stages),
         (r'stage (\d+) \(.*\) has ([\d.]+) times the work of other stages', work_of_stage),
         (r'it spends ' + TIME + ' more there than similar ranks', more_there),
-        (r'^(?:less than the delay, because|without that delay,) (.*?) (?:then )?limits? the step', less_than_delay),
+        (r'^(?:less than the delay, because|without that delay,) (.*?) (?:then |still )?limits? the step', less_than_delay),
         (r'^less than half of its (' + TIME + '), because the CPU then limits the step', cpu_limits),
         (r' would help most$', helps_most),
         (r' could help most$', bound_helps_most),
         (r'what GPUs wait for during [\d.]+ % of the step, most of that delay included', delay_is_not_recorded),
         (r' alone would save (up to )?' + SHARE, outdone),
         (r'^similar steps differ by more', differ_by_more),
-        (r'the op that costs most is “(.*)”', op_of_most),
+        (r'the op that costs most is “(.*)”, ' + TIME + ' of that time', op_of_most),
         (r'most blocking is in “(.*)”', op_of_finding),
         (r'^most of it is (\w+)', most_communication),
         (r'^Of [\d,]+ bins of .*, ([\d,]+) (?:is|are) busy for less than half', idle_bins),

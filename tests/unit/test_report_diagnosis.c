@@ -326,7 +326,7 @@ static void a_rank_nearly_as_late_is_named_too(void **state) {
     char text[256];
     (void)snprintf(text, sizeof text,
                    "The step takes 100 ms: rank 1\xE2\x80\x99s CPU is 36.0 ms late (36.0 %%), and the other "
-                   "2 ranks wait%s. Give that",
+                   "2 ranks wait%s. Give rank 1\xE2\x80\x99s process CPU cores",
                    cases[i].more);
     struct lumos_text out = LUMOS_TEXT_BUFFER;
     struct lumos_error error = {LUMOS_DONE, ""};
@@ -1014,10 +1014,9 @@ static void the_best_gain_is_the_larger_one(void **state) {
   diagnosis_put_remedy(&story, &out);
   lumos_text_char(&out, '\0');
   assert_null(strstr(out.bytes, "limit the step"));
-  expect_first_sentence(&story, "; without that delay, CPUs limit the step.");
+  expect_first_sentence(&story, "; without that delay, CPUs still limit the step.");
   job->metrics.items[job->metrics.count - 3].value.units = 155;
-  expect_first_sentence(&story,
-                        "the other 2\xC2\xA0ranks wait; without that delay, rank 2\xE2\x80\x99s CPU limits the step.");
+  expect_first_sentence(&story, "the other 2\xC2\xA0ranks wait; without that delay, CPUs still limit the step.");
   changes[0].half = MS(81);
   out.length = 0;
   diagnosis_put_remedy(&story, &out);
@@ -1061,7 +1060,7 @@ static void a_bound_is_no_prediction(void **state) {
   struct lumos_text out = LUMOS_TEXT_BUFFER;
   diagnosis_put_remedy(&story, &out);
   lumos_text_char(&out, '\0');
-  assert_non_null(strstr(out.bytes, ", while removing that bubble alone would save up to 30.0\xC2\xA0%."));
+  assert_non_null(strstr(out.bytes, ", while removing the pipeline bubble alone would save up to 30.0\xC2\xA0%."));
   lumos_text_free(&out);
   changes[0].half = MS(86);
   best = diagnosis_best_gain(&story);
@@ -1231,6 +1230,30 @@ static void communication_is_unsplit_for_two_reasons(void **state) {
   }
 }
 
+/* What is to be recorded comes first, the best change after it: one order, where 25 of 100 are unsplit and the grade is fair. */
+static void the_best_change_comes_after_recording(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(75), .unsplit = MS(25)}};
+  struct lumos_job *job = ranks_with(parts, 1);
+  job->ranks.items[0].world = 2;
+  add_metric(job, "replay_error", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_SIMULATED, 1, 6);
+  add_parts(job, LUMOS_ABSENT_INT, 0, LUMOS_METRIC_SIMULATED, parts[0]);
+  add_kind(job, "opportunity_change", LUMOS_ABSENT_INT, "cuda_graphs", MS(80));
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  struct lumos_diagnosis diagnosis = diagnose(job);
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  assert_true(lumos_report_verdict(job, &out, &error));
+  lumos_text_char(&out, '\0');
+  const char *remedy =
+      strstr(out.bytes, "First record all ranks, so that waiting can be split from transfer. Then capture");
+  assert_non_null(remedy);
+  assert_non_null(strstr(remedy, "; with that it would take 80.0 ms (\xE2\x88\x92"
+                                 "20.0 %)."));
+  lumos_text_free(&out);
+  forget(job, &diagnosis);
+}
+
 static void without_a_measured_step_confidence_is_unknown(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(100)}};
@@ -1314,6 +1337,7 @@ int main(void) {
       cmocka_unit_test(confidence_is_that_of_the_worst_figure),
       cmocka_unit_test(a_changed_job_is_fair_at_best),
       cmocka_unit_test(communication_is_unsplit_for_two_reasons),
+      cmocka_unit_test(the_best_change_comes_after_recording),
       cmocka_unit_test(without_a_measured_step_confidence_is_unknown),
       cmocka_unit_test(the_highest_numbers_are_no_harm),
       cmocka_unit_test(a_job_of_nothing_has_no_step),

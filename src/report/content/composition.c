@@ -86,7 +86,7 @@ void report_path_read(const struct report_facts *facts, struct report_path *path
 }
 
 /* Does the CPU decide when the step ends, whatever GPUs do beside it? */
-static bool is_mostly_cpu(const struct report_path *path) {
+bool report_path_is_mostly_cpu(const struct report_path *path) {
   int64_t cpu = 0;
   for (size_t i = 0; i < path->count; i++) {
     enum report_paint paint = path->parts[i].paint;
@@ -106,8 +106,8 @@ void report_put_path_reading(const struct report_path *path, struct lumos_text *
   if (path->pooled > 0) {
     lumos_text_put(out, ". Kinds with less than 0.5\xC2\xA0% are one part");
   }
-  if (is_mostly_cpu(path)) {
-    lumos_text_put(out, ". GPUs are busy beside it, but do not decide when the step ends");
+  if (report_path_is_mostly_cpu(path)) {
+    lumos_text_put(out, ". GPUs compute beside it, but do not decide when the step ends");
   }
   lumos_text_char(out, '.');
 }

@@ -16,6 +16,8 @@ struct report_path {
   size_t pooled; /* kinds in the last part; 0: there is none */
 };
 void report_path_read(const struct report_facts *facts, struct report_path *path);
+/* Do CPUs decide when the step ends? */
+bool report_path_is_mostly_cpu(const struct report_path *path);
 void report_put_path_reading(const struct report_path *path, struct lumos_text *out);
 /* False: there is nothing to show; the scene is not begun. `narrow`: for a telephone. */
 bool report_path_scene(const struct report_path *path, bool narrow, struct report_scene *scene);

@@ -56,8 +56,12 @@ static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
 void report_put_subject(const struct report_content *content, struct lumos_text *out) {
   const struct lumos_job *job = content->job;
   int64_t ranks = lumos_job_weight(job);
-  report_put_counted(out, ranks, "rank");
   int64_t world = report_world(job);
+  if (ranks == 1 && job->ranks.count == 1 && world != LUMOS_ABSENT && world != ranks) {
+    lumos_text_format(out, "rank %d", job->ranks.items[0].rank); /* which one it is */
+  } else {
+    report_put_counted(out, ranks, "rank");
+  }
   if (world != LUMOS_ABSENT && world != ranks) {
     lumos_text_put(out, " of ");
     report_put_count(out, world);

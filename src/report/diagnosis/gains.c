@@ -13,16 +13,16 @@ static const struct {
   const char *doing;     /* the same as a subject */
   const char *change, *kind;
 } cures[LUMOS_CAUSES] = {
-    [LUMOS_CAUSE_SLOW_CPU] = {"without that delay", "Removing that delay", "no_straggler", NULL},
-    [LUMOS_CAUSE_SLOW_GPU] = {"without that delay", "Removing that delay", "no_straggler", NULL},
-    [LUMOS_CAUSE_DATA_LOADER] = {"without that wait", "Removing that wait", NULL, NULL},
-    [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", "Bringing that link to the speed of others", NULL,
-                               NULL},
+    [LUMOS_CAUSE_SLOW_CPU] = {"without that delay", "Removing the late ranks\xE2\x80\x99 delays", "no_straggler", NULL},
+    [LUMOS_CAUSE_SLOW_GPU] = {"without that delay", "Removing the late ranks\xE2\x80\x99 delays", "no_straggler", NULL},
+    [LUMOS_CAUSE_DATA_LOADER] = {"without that wait", "Removing the wait for data", NULL, NULL},
+    [LUMOS_CAUSE_SLOW_LINK] = {"with transfers as fast as elsewhere", "Bringing the slow link to the speed of others",
+                               NULL, NULL},
     [LUMOS_CAUSE_IMBALANCE] = {"with the same work on every stage", "Giving every stage the same work",
                                "balanced_stages", NULL},
-    [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", "Removing these gaps", NULL, NULL},
-    [LUMOS_CAUSE_BUBBLE] = {"without that bubble", "Removing that bubble", NULL, NULL},
-    [LUMOS_CAUSE_WAITING] = {"without that waiting", "Removing that waiting", NULL, NULL},
+    [LUMOS_CAUSE_SYNCHRONIZATION] = {"without these gaps", "Removing the gaps that synchronizations leave", NULL, NULL},
+    [LUMOS_CAUSE_BUBBLE] = {"without that bubble", "Removing the pipeline bubble", NULL, NULL},
+    [LUMOS_CAUSE_WAITING] = {"without that waiting", "Removing the waiting for other ranks", NULL, NULL},
     [LUMOS_CAUSE_COMMUNICATION] = {"with gradients reduced beside the backward pass",
                                    "Reducing gradients beside the backward pass", "overlapped_gradients",
                                    "communication"},
@@ -166,9 +166,15 @@ static bool is_outdone(const struct diagnosis_gain *cure, const struct diagnosis
          (cure->at_most ? outdoes_bound(best, cure) : best->share / 2 >= cure->share);
 }
 
+/* What to do about it is to record more; the best change comes after that. */
+bool diagnosis_asks_to_record(const struct diagnosis_story *story) {
+  return story->diagnosis->count > 0 && story->diagnosis->findings[0].cause == LUMOS_CAUSE_UNSPLIT;
+}
+
 struct diagnosis_gain diagnosis_headline_gain(const struct diagnosis_story *story) {
   struct diagnosis_gain cure = diagnosis_cure(story), best = diagnosis_best_gain(story);
-  return diagnosis_only_computes(story) || is_outdone(&cure, &best) ? best : cure;
+  bool after = diagnosis_asks_to_record(story) && best.is_change;
+  return diagnosis_only_computes(story) || after || is_outdone(&cure, &best) ? best : cure;
 }
 
 bool diagnosis_same_gain(const struct diagnosis_gain *gain, const struct diagnosis_gain *other) {

@@ -45,6 +45,8 @@ void diagnosis_put_step_of(const struct diagnosis_story *story, const struct dia
 bool diagnosis_moves_layers(const struct lumos_finding *finding);
 /* The step is computation, so that there is no overhead to remove. */
 bool diagnosis_only_computes(const struct diagnosis_story *story);
+/* What the first finding is about shows only in a recording of more ranks. */
+bool diagnosis_asks_to_record(const struct diagnosis_story *story);
 /* Whose cost a change alone can tell what part would be saved of: what others wait for besides is not known. */
 bool diagnosis_needs_change(enum lumos_cause cause);
 /* What fusing kernels saves is known to be nothing. */

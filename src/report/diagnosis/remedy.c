@@ -24,9 +24,9 @@ static bool is_large_ratio(int64_t ratio) { return ratio != LUMOS_ABSENT && rati
 
 /* In the imperative; what is behind it is the cause's own. */
 static const char *const actions[LUMOS_CAUSES] = {
-    [LUMOS_CAUSE_SLOW_CPU] =
-        "Give that rank\xE2\x80\x99s process CPU cores of its own and look for other work on its host",
-    [LUMOS_CAUSE_SLOW_GPU] = "Check that GPU\xE2\x80\x99s clock, temperature and power limit, or the input it gets",
+    [LUMOS_CAUSE_SLOW_CPU] = " process CPU cores of its own and look for other work on its host", /* "Give rank 1's" */
+    [LUMOS_CAUSE_SLOW_GPU] =
+        " GPU: its clock, temperature and power limit, or the input it gets", /* "Check rank 1's" */
     [LUMOS_CAUSE_UNRECORDED_RANK] = "Record more steps, and check whether another process uses that GPU",
     [LUMOS_CAUSE_DATA_LOADER] = "Use more data loader workers or a larger prefetch factor",
     [LUMOS_CAUSE_SLOW_LINK] = "Check that link or its network adapter, or place the group elsewhere",
@@ -116,6 +116,13 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
     lumos_text_put(out, "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that waiting can "
                         "be split from transfer");
   } else {
+    bool of_rank = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
+    lumos_text_put(out, !of_rank ? "" : finding->cause == LUMOS_CAUSE_SLOW_CPU ? "Give " : "Check ");
+    if (of_rank && finding->rank_count == 1) {
+      lumos_text_format(out, "rank %d\xE2\x80\x99s", story->job->ranks.items[finding->ranks[0]].rank);
+    } else {
+      lumos_text_put(out, of_rank ? "each late rank\xE2\x80\x99s" : "");
+    }
     lumos_text_put(out, actions[finding->cause]);
   }
 }
@@ -137,10 +144,15 @@ static void put_cpu_action(const struct diagnosis_story *story, const struct lum
     return;
   }
   report_put_graphs_advice(&story->opportunities->practice, out);
-  lumos_text_put(out, diagnosis_fusing_is_idle(story) ? "" : ", or fuse kernels so that fewer are launched");
+  bool fuses =
+      story->opportunities->changes.count == 0 && !diagnosis_fusing_is_idle(story); /* else it has its own gain */
+  lumos_text_put(out, fuses ? ", or fuse kernels so that fewer are launched" : "");
   if (known) {
     lumos_text_put(out, "; the op that costs most is ");
     put_name(story, finding->op, out);
+    lumos_text_put(out, ", ");
+    report_put_time(out, finding->op_time);
+    lumos_text_put(out, " of that time");
   }
 }
 
@@ -238,10 +250,10 @@ static struct next_limit find_next_limit(const struct lumos_job *job) {
 }
 
 /* "rank 0's CPU then limits the step (87.2 % of the critical path)": the largest of the places, where they were looked
- * for; the share only where it is asked for. */
+ * for; the share only where it is asked for, and the rank with it, which is nothing without. */
 static void put_next_limit(const struct lumos_job *job, const char *then, bool with_share, struct lumos_text *out) {
   struct next_limit next = find_next_limit(job);
-  bool known = next.place < PLACES, one = next.rank != LUMOS_ABSENT_INT;
+  bool known = next.place < PLACES, one = with_share && next.rank != LUMOS_ABSENT_INT;
   if (one) {
     lumos_text_format(out, "rank %d\xE2\x80\x99s ", next.rank);
   }
@@ -254,6 +266,11 @@ static void put_next_limit(const struct lumos_job *job, const char *then, bool w
     report_put_share(out, report_share(next.time, next.all));
     lumos_text_put(out, " of the critical path)");
   }
+}
+
+static bool limits_cpus(const struct lumos_job *job) {
+  size_t place = find_next_limit(job).place;
+  return place < PLACES && strcmp(places[place].kind, "cpu") == 0;
 }
 
 /* Does the cure of a delay gain clearly less than the delay? Then something else is nearly as late. */
@@ -274,7 +291,8 @@ void diagnosis_put_next_late(const struct diagnosis_story *story, struct lumos_t
   struct diagnosis_gain cure = diagnosis_cure(story);
   if (is_outdone(story, &cure) && gains_less(story, &cure)) {
     lumos_text_put(out, "; without that delay, ");
-    put_next_limit(story->job, "", false, out);
+    bool still = story->diagnosis->findings[0].cause == LUMOS_CAUSE_SLOW_CPU && limits_cpus(story->job);
+    put_next_limit(story->job, still ? " still" : "", false, out);
   }
 }
 
@@ -325,7 +343,17 @@ void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text
   struct diagnosis_gain gain = diagnosis_headline_gain(story), cure = diagnosis_cure(story);
   bool outdone = is_outdone(story, &cure);
   size_t start = out->length;
-  if (outdone) {
+  bool after = diagnosis_asks_to_record(story) && gain.share != LUMOS_ABSENT;
+  if (after) { /* one order of both */
+    lumos_text_put(out, "First ");
+    diagnosis_put_action(story, out);
+    out->bytes[start + sizeof "First " - 1] = lumos_ascii_lower(out->bytes[start + sizeof "First " - 1]);
+    lumos_text_put(out, " Then ");
+    size_t then = out->length;
+    put_action_of(story, &gain, out);
+    out->bytes[then] = lumos_ascii_lower(out->bytes[then]);
+    outdone = false;
+  } else if (outdone) {
     put_action_of(story, &gain, out);
   } else {
     diagnosis_put_action(story, out);

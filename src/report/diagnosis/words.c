@@ -531,6 +531,21 @@ static void put_parts_of_bubble(const struct diagnosis_story *story, struct lumo
   }
 }
 
+void diagnosis_put_path_link(const struct diagnosis_story *story, struct lumos_text *out) {
+  const struct lumos_finding *first = story->diagnosis->count > 0 ? &story->diagnosis->findings[0] : NULL;
+  if (first == NULL) {
+    return;
+  }
+  if (first->cause == LUMOS_CAUSE_BUBBLE || first->cause == LUMOS_CAUSE_IMBALANCE) {
+    lumos_text_put(out, " The CPUs set how long passes take; the bubble in the headline is what other stages wait "
+                        "meanwhile.");
+  } else if (first->cause == LUMOS_CAUSE_SLOW_CPU) {
+    lumos_text_put(out, " The other ranks compute meanwhile, and then wait for the CPU of ");
+    put_ranks(story, first, out);
+    lumos_text_char(out, '.');
+  }
+}
+
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct lumos_finding *first = story->diagnosis->count > 0 ? &story->diagnosis->findings[0] : NULL;
   if (first != NULL && (first->cause == LUMOS_CAUSE_IMBALANCE || first->cause == LUMOS_CAUSE_BUBBLE)) {

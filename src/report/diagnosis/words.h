@@ -23,6 +23,8 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
 /* Recorded steps are so much longer than steps without the profiler that this belongs beside their time, and each gain. */
 bool diagnosis_is_slowed(const struct diagnosis_story *story);
 
+/* " The other ranks compute meanwhile, ..." where CPUs have most of the critical path: what links it to the headline. */
+void diagnosis_put_path_link(const struct diagnosis_story *story, struct lumos_text *out);
 /* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */
 void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_text *out);
 

@@ -635,6 +635,10 @@ static void fill_path_picture(const struct page *page, struct report_scope *sect
     report_set_scene(picture, &scene, "path_narrow_picture");
   }
   report_put_path_reading(&path, &text);
+  if (report_path_is_mostly_cpu(&path)) {
+    struct diagnosis_story story = report_story(page->content);
+    diagnosis_put_path_link(&story, &text);
+  }
   report_set_take(picture, "path_reading", &text);
   report_section(picture, "kinds");
   for (size_t i = 0; i < path.count; i++) {
