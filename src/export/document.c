@@ -169,9 +169,9 @@ static void open_place(struct export_writer *writer, struct export_place place, 
   lumos_export_integer(writer, "shift", shift - writer->zero);
 }
 
-static void put_lane(struct export_writer *writer, uint32_t index) {
+static void put_lane(struct export_writer *writer, uint32_t index, struct export_place place) {
   const struct lumos_lane *lane = &writer->job->lanes.items[index];
-  open_place(writer, lumos_export_lane(writer, index, EXPORT_MEASURED), lane->rank, writer->shift[index], false);
+  open_place(writer, place, lane->rank, writer->shift[index], false);
   lumos_export_string(writer, "kind", lumos_lane_kind_name((enum lumos_lane_kind)lane->kind));
   put_string(writer, "native", lane->native);
   if (lane->kind == LUMOS_STREAM) {
@@ -205,7 +205,10 @@ void lumos_export_document(struct export_writer *writer) {
     lumos_text_char(writer->text, '}');
   }
   for (uint32_t i = 0; i < job->lanes.count; i++) {
-    put_lane(writer, i);
+    put_lane(writer, i, lumos_export_lane(writer, i, EXPORT_MEASURED));
+    if (lumos_export_is_beside(writer, i, EXPORT_MEASURED)) {
+      put_lane(writer, i, lumos_export_beside(writer, i, EXPORT_MEASURED));
+    }
   }
   lumos_text_put(writer->text, "]},\n");
   free(used);

@@ -39,6 +39,7 @@ static bool open_job(struct export_writer *writer, const struct export_writer *b
   writer->flags = lumos_allocate_zeroed(writer->job->tasks.count + 1, sizeof *writer->flags);
   lumos_export_place(writer);
   lumos_export_number_calls(writer);
+  lumos_export_settle_rows(writer);
   if (before != NULL) {
     writer->first_process = before->first_process + (uint32_t)before->processes.count;
     writer->first_thread = before->first_thread + lumos_export_threads(before);

@@ -28,7 +28,7 @@ static int64_t instant_of(const struct export_interval *interval, uint8_t end) {
 
 static void put_end(struct export_writer *writer, const struct flow *flow, char phase, uint32_t t,
                     enum export_timeline timeline, int64_t time) {
-  struct export_place place = lumos_export_lane(writer, writer->job->tasks.items[t].lane, timeline);
+  struct export_place place = lumos_export_row(writer, t, timeline);
   lumos_export_open(writer, phase, place, time, flow->name);
   lumos_export_string(writer, "cat", flow->category);
   lumos_export_integer(writer, "id", writer->first_flow + flow->id);

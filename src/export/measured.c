@@ -185,8 +185,7 @@ static void put_work(struct export_writer *writer, uint32_t t) {
   if (start == LUMOS_ABSENT) {
     return;
   }
-  lumos_export_open(writer, 'X', lumos_export_lane(writer, task->lane, EXPORT_MEASURED), start,
-                    text_of(writer, task->name));
+  lumos_export_open(writer, 'X', lumos_export_row(writer, t, EXPORT_MEASURED), start, text_of(writer, task->name));
   const char *category = category_of_work(job, task);
   lumos_export_string(writer, "cat", category);
   lumos_export_time(writer, "dur", export_measured_dur(job, t));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lane n is 2n + 2 as measured and 2n + 3 as simulated; recordings are behind all lanes. */
+/* Lane n is 2n + 2 as measured and 2n + 3 as simulated; recordings are behind all lanes, second rows behind these. */
 enum { FIRST_THREAD = 2 };
 
 struct export_place lumos_export_lane(const struct export_writer *writer, uint32_t lane,
@@ -21,7 +21,79 @@ struct export_place lumos_export_recording(const struct export_writer *writer, u
 }
 
 uint32_t lumos_export_threads(const struct export_writer *writer) {
-  return FIRST_THREAD + 2 * (uint32_t)writer->job->lanes.count + (uint32_t)writer->job->ranks.count;
+  return FIRST_THREAD + 4 * (uint32_t)writer->job->lanes.count + (uint32_t)writer->job->ranks.count;
+}
+
+/* ---- Second rows ---- */
+
+static uint8_t beside_of(enum export_timeline timeline) {
+  return timeline == EXPORT_MEASURED ? EXPORT_BESIDE : EXPORT_BESIDE_SIMULATED;
+}
+
+bool lumos_export_is_beside(const struct export_writer *writer, uint32_t lane, enum export_timeline timeline) {
+  return (writer->beside[lane] & beside_of(timeline)) != 0;
+}
+
+struct export_place lumos_export_beside(const struct export_writer *writer, uint32_t lane,
+                                        enum export_timeline timeline) {
+  struct export_place place = lumos_export_lane(writer, lane, timeline);
+  place.thread += 2 * (uint32_t)writer->job->lanes.count + (uint32_t)writer->job->ranks.count;
+  return place;
+}
+
+struct export_place lumos_export_row(const struct export_writer *writer, uint32_t t, enum export_timeline timeline) {
+  uint32_t lane = writer->job->tasks.items[t].lane;
+  bool beside = (writer->flags[t] & beside_of(timeline)) != 0;
+  return (beside ? lumos_export_beside : lumos_export_lane)(writer, lane, timeline);
+}
+
+struct row {
+  struct export_interval is;
+  uint32_t task;
+};
+LUMOS_VECTOR_TYPE(rows, struct row);
+
+/* As Perfetto takes them: the longer one first where two start at once. */
+static int by_start(const void *left, const void *right) {
+  const struct row *a = left, *b = right;
+  return a->is.start != b->is.start ? LUMOS_ORDER(a->is.start, b->is.start)
+         : a->is.end != b->is.end   ? LUMOS_ORDER(b->is.end, a->is.end)
+                                    : LUMOS_ORDER(a->task, b->task);
+}
+
+/* Of three at once one stays where it crosses another. */
+static void settle_lane(struct export_writer *writer, uint32_t lane, struct rows *rows, enum export_timeline timeline) {
+  int64_t ends[2] = {INT64_MIN, INT64_MIN}; /* of the first row, and of the second */
+  lumos_vector_sort(rows, by_start);
+  for (size_t i = 0; i < rows->count; i++) {
+    const struct row *row = &rows->items[i];
+    bool beside = row->is.start < ends[0] && row->is.start >= ends[1];
+    ends[beside] = row->is.end > ends[beside] ? row->is.end : ends[beside];
+    if (beside) {
+      writer->flags[row->task] |= beside_of(timeline);
+      writer->beside[lane] |= beside_of(timeline);
+    }
+  }
+  rows->count = 0;
+}
+
+void lumos_export_settle_rows(struct export_writer *writer) {
+  const struct lumos_job *job = writer->job;
+  struct rows rows = {0};
+  writer->beside = lumos_allocate_zeroed(job->lanes.count + 1, 1);
+  for (int timeline = EXPORT_MEASURED; timeline <= EXPORT_SIMULATED; timeline++) {
+    for (uint32_t t = 0; t < job->tasks.count; t++) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      struct row row = {lumos_export_interval(writer, t, (enum export_timeline)timeline), t};
+      if (lumos_on_stream(job, task) && row.is.start != LUMOS_ABSENT) {
+        lumos_vector_push(&rows, row);
+      }
+      if (t + 1 == job->tasks.count || task[1].lane != task->lane) {
+        settle_lane(writer, task->lane, &rows, (enum export_timeline)timeline);
+      }
+    }
+  }
+  lumos_vector_free(&rows);
 }
 
 bool lumos_export_names_device(const struct lumos_job *job, const struct lumos_lane *lane) {
@@ -121,6 +193,7 @@ void lumos_export_unplace(struct export_writer *writer) {
   free(writer->process_of_rank);
   free(writer->shift);
   free(writer->host_shift);
+  free(writer->beside);
   lumos_vector_free(&writer->processes);
 }
 
@@ -180,6 +253,13 @@ static void name_lane(struct export_writer *writer, uint32_t index, enum export_
   struct export_place place = lumos_export_lane(writer, index, timeline);
   put_name(writer, place, "thread_name", text.bytes);
   put_order(writer, place, "thread_sort_index", place.thread);
+  if (lumos_export_is_beside(writer, index, timeline)) {
+    text.length--;
+    lumos_text_put(&text, ", overlapping");
+    lumos_text_char(&text, '\0');
+    put_name(writer, lumos_export_beside(writer, index, timeline), "thread_name", text.bytes);
+    put_order(writer, lumos_export_beside(writer, index, timeline), "thread_sort_index", place.thread);
+  }
   lumos_text_free(&text);
 }
 

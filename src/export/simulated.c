@@ -60,7 +60,7 @@ void lumos_export_simulated(struct export_writer *writer) {
     if (run->start == LUMOS_ABSENT || run->dur == LUMOS_ABSENT) {
       continue;
     }
-    lumos_export_open(writer, 'X', lumos_export_lane(writer, task->lane, EXPORT_SIMULATED), run->start - writer->zero,
+    lumos_export_open(writer, 'X', lumos_export_row(writer, t, EXPORT_SIMULATED), run->start - writer->zero,
                       lumos_string(job->strings, task->name));
     lumos_export_string(writer, "cat", "lumos_simulated");
     lumos_export_time(writer, "dur", run->dur);

@@ -9,9 +9,11 @@
 
 /* What is known of a task. */
 enum {
-  EXPORT_PART = 1,     /* a segment of a call, but for the last, which stands for the call */
-  EXPORT_LAUNCHES = 2, /* something was launched by it */
-  EXPORT_INFERRED = 4, /* what it waits for was not recorded */
+  EXPORT_PART = 1,              /* a segment of a call, but for the last, which stands for the call */
+  EXPORT_LAUNCHES = 2,          /* something was launched by it */
+  EXPORT_INFERRED = 4,          /* what it waits for was not recorded */
+  EXPORT_BESIDE = 8,            /* of work on a stream: it stands on the lane's second row as measured, */
+  EXPORT_BESIDE_SIMULATED = 16, /* or as simulated */
 };
 
 /* A process on the screen: a process of a rank's host, or one of its devices. */
@@ -42,6 +44,7 @@ struct export_writer {
   int64_t *host_shift;       /* [rank] */
   uint32_t *correlation;     /* [task]: of a call its own, of work on a stream that of its call; 0: none */
   uint8_t *flags;            /* [task]: EXPORT_... */
+  uint8_t *beside;           /* [lane]: EXPORT_BESIDE... of any of its tasks */
   struct lumos_held held;    /* in the simulation */
 };
 
@@ -70,6 +73,15 @@ struct export_place {
 };
 enum export_timeline { EXPORT_MEASURED, EXPORT_SIMULATED };
 struct export_place lumos_export_lane(const struct export_writer *writer, uint32_t lane, enum export_timeline timeline);
+/* Work of one stream may overlap, as a kernel that is launched before its predecessor ends, and Perfetto drops a row that
+ * crosses another of its lane: such work stands on a second row. Needs `flags`. */
+void lumos_export_settle_rows(struct export_writer *writer);
+/* Has the lane that second row, and where? */
+bool lumos_export_is_beside(const struct export_writer *writer, uint32_t lane, enum export_timeline timeline);
+struct export_place lumos_export_beside(const struct export_writer *writer, uint32_t lane,
+                                        enum export_timeline timeline);
+/* Where a task stands. */
+struct export_place lumos_export_row(const struct export_writer *writer, uint32_t task, enum export_timeline timeline);
 /* Where the recording itself is shown, and what is of no lane. */
 struct export_place lumos_export_recording(const struct export_writer *writer, uint32_t rank);
 /* Names and order of processes and threads. */

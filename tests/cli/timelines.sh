@@ -110,6 +110,7 @@ cat >hand.json <<'HAND'
  "args": {"Input Dims": [[2, 3], []], "Input type": ["float", ""], "Sequence number": 3}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 11, "ts": 1010.003, "dur": 4.999, "args": {"correlation": 77}},
 {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 1020.007, "dur": 9.009, "args": {"device": 0, "stream": 7, "correlation": 77}},
+{"ph": "X", "cat": "kernel", "name": "early", "pid": 0, "tid": 7, "ts": 1025.000, "dur": 8, "args": {"device": 0, "stream": 7, "correlation": 79}},
 {"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 1030.000, "dur": 1, "args": {"device": 0, "stream": 7, "correlation": 78}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 9, "tid": 11, "ts": 1060, "dur": 10, "args": {"correlation": 80}},
 {"ph": "X", "cat": "nobody_knows", "name": "cudaLaunchKernel", "pid": 9, "tid": 12, "ts": 1060, "dur": 10},
@@ -127,6 +128,14 @@ for row in '"ts":1.001,"name":"aten::\"mm\"\\</script>\u0001ä","cat":"cpu_op","
   grep -qF -- "$row" text || fail "there is no '$row'"
 done
 grep -q '"wait":{"on":"stream","lane":"s7"}' again || fail 'what a call waits for is lost'
+# A kernel that crosses the one before it, of which Perfetto would drop one, stands on a row of its own, as measured and as simulated.
+[ "$(jq -r '(.traceEvents | map(select(.name == "thread_name") | {key: "\(.pid) \(.tid)", value: .args.name}) | from_entries) as $names |
+  .traceEvents[] | select(.ph == "X" and (.name == "sgemm" or .name == "early" or .name == "lost")) | .name + ": " + $names["\(.pid) \(.tid)"]' text)" = 'sgemm: rank 0 stream 7
+early: rank 0 stream 7, overlapping
+lost: rank 0 stream 7
+sgemm: rank 0 stream 7 (simulated)
+early: rank 0 stream 7 (simulated), overlapping
+lost: rank 0 stream 7 (simulated)' ] || fail 'kernels that cross each other share a row'
 
 # --- The real traces ---
 
