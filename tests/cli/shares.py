@@ -119,7 +119,10 @@ def loss(text, match):
     figure = LOSSES[match['what']]
     compare(text, match['all'], of_job(figure, spoken))
     for said, rank in re.findall('(%s) on rank (\\d+)' % SHARE, match['ranks'] or ''):
-        compare(text, said, of_rank(figure, int(rank)))
+        rest = 0 # what a rank has of the job's step before its own and after it
+        if figure == 'not_recorded' and document['job_steps']:
+            rest = max(step_of[spoken] - mean_rows(document['rank_steps'], spoken, 'step_time', int(rank)), 0) / step_of[spoken]
+        compare(text, said, of_rank(figure, int(rank)) + rest)
 
 
 def idle(text, match):

@@ -355,6 +355,22 @@ static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   lumos_job_free(job);
 }
 
+/* Ranks of 100 ms in a job's step of 125, as where one begins and the other ends it: 25 lie outside their recordings. */
+static void bars_are_as_long_as_the_step(void **state) {
+  (void)state;
+  struct lumos_job *job = hand_made();
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    struct lumos_metric *metric = &job->metrics.items[i];
+    bool of_job = metric->scope.rank == LUMOS_ABSENT_INT && metric->value.units == MS(100);
+    metric->value.units = of_job ? MS(125) : metric->value.units;
+  }
+  struct lumos_text page = render(job);
+  assert_has(&page, "outside the recording: 25.0\xC2\xA0ms (20.0\xC2\xA0%)");
+  assert_has(&page, "Before and after its own part of it a rank counts as outside the recording.");
+  lumos_text_free(&page);
+  lumos_job_free(job);
+}
+
 static void numbers(void **state) {
   (void)state;
   struct lumos_job *job = hand_made();
@@ -713,6 +729,7 @@ int main(void) {
       cmocka_unit_test(a_change_compares_the_same_steps),
       cmocka_unit_test(the_first_step_of_a_change_is_in_no_sum),
       cmocka_unit_test(numbers),
+      cmocka_unit_test(bars_are_as_long_as_the_step),
       cmocka_unit_test(the_transplant_stands_beside_the_replay),
       cmocka_unit_test(repeated_names),
       cmocka_unit_test(same_bytes),

@@ -2,6 +2,7 @@
 #include "report/content/bars.h"
 
 #include "report/content/alike.h"
+#include "report/content/breakdown.h"
 #include "report/content/stack.h"
 #include "report/draw/look.h"
 #include "report/text/numbers.h"
@@ -116,16 +117,20 @@ static void draw_bar(struct canvas *canvas, const struct report_row *row, enum r
                      const char *kind, struct lumos_text *name) {
   const struct report_bars *bars = canvas->bars;
   struct report_stack_part parts[REPORT_BAR_PARTS];
+  int64_t rest = bars->whole == FIGURE_STEP_TIME ? report_rest_of_step(bars->facts, row, timeline) : 0;
   for (size_t i = 0; i < bars->part_count; i++) {
     const struct report_part *part = &bars->parts[i];
-    parts[i] =
-        (struct report_stack_part){part->paint, report_part_label(part), report_row_mean(row, timeline, part->figure),
-                                   report_row_share(bars->facts, row, timeline, part->figure)};
+    int64_t more = part->figure == FIGURE_NOT_RECORDED ? rest : 0;
+    int64_t time = report_sum(report_row_mean(row, timeline, part->figure), more);
+    parts[i] = (struct report_stack_part){
+        part->paint, report_part_label(part), time,
+        report_sum(report_row_share(bars->facts, row, timeline, part->figure),
+                   more > 0 ? report_share(more, report_facts_step_time(bars->facts, timeline)) : 0)};
   }
   const struct report_stack_bar bar = {.kind = kind,
                                        .muted = timeline != bars->timeline,
                                        .named = bars->named,
-                                       .whole = report_row_mean(row, timeline, bars->whole),
+                                       .whole = report_sum(report_row_mean(row, timeline, bars->whole), rest),
                                        .parts = parts,
                                        .part_count = bars->part_count};
   report_stack_add(&canvas->stack, &bar, name);

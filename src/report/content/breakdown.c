@@ -34,15 +34,21 @@ static void draw_breakdown(const struct report_facts *facts, const char *name, b
                  "idle. The table of the same name holds the numbers of every rank.");
 }
 
+int64_t report_rest_of_step(const struct report_facts *facts, const struct report_row *row,
+                            enum report_timeline timeline) {
+  int64_t step = report_facts_step_time(facts, timeline), own = report_row_mean(row, timeline, FIGURE_STEP_TIME);
+  bool known = facts->job_steps.count > 0 && facts->ranks.count > 1 && step != LUMOS_ABSENT && own != LUMOS_ABSENT;
+  return known && own < step ? step - own : 0;
+}
+
 /* Is a rank's own step shorter than the job's, so that it can be seen? */
 static bool has_shorter_rank(const struct report_facts *facts) {
   enum { VISIBLE = 100 }; /* one part in so many of the step */
   enum report_timeline timeline = report_facts_spoken(facts);
   int64_t step = report_facts_step_time(facts, timeline);
   bool shorter = false;
-  for (size_t i = 0; i < facts->ranks.count && facts->job_steps.count > 0; i++) {
-    int64_t own = report_row_mean(&facts->ranks.items[i], timeline, FIGURE_STEP_TIME);
-    shorter |= own != LUMOS_ABSENT && own < step - step / VISIBLE;
+  for (size_t i = 0; i < facts->ranks.count; i++) {
+    shorter |= report_rest_of_step(facts, &facts->ranks.items[i], timeline) > step / VISIBLE;
   }
   return shorter;
 }
@@ -80,8 +86,8 @@ void report_put_breakdown_reading(const struct report_facts *facts, struct lumos
   if (has_shorter_rank(facts)) {
     lumos_text_put(
         out,
-        " The job\xE2\x80\x99s step lasts from the earliest start to the latest end, so a rank\xE2\x80\x99s own can "
-        "be shorter. In the bar of all ranks, the rest counts as idle or as outside the recording.");
+        " The job\xE2\x80\x99s step lasts from the earliest start to the latest end. Before and after its own part of "
+        "it a rank counts as outside the recording.");
   }
 }
 

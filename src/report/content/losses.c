@@ -1,6 +1,7 @@
 /* Titles of pictures, from figures: what dominates is what is largest. */
 #include "report/content/losses.h"
 
+#include "report/content/breakdown.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 
@@ -46,6 +47,14 @@ static int64_t relative_change(int64_t after, int64_t before) {
   return known ? report_share(report_sum(after, -before), before) : LUMOS_ABSENT;
 }
 
+/* As the rank's bar has it. */
+static int64_t share_of_row(const struct report_facts *facts, const struct report_row *row,
+                            enum report_timeline timeline, enum report_figure figure) {
+  int64_t share = report_row_share(facts, row, timeline, figure);
+  int64_t rest = figure == FIGURE_NOT_RECORDED ? report_rest_of_step(facts, row, timeline) : 0;
+  return rest > 0 ? report_sum(share, report_share(rest, report_facts_step_time(facts, timeline))) : share;
+}
+
 void report_put_breakdown_finding(const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline timeline = report_facts_spoken(facts);
   const struct loss *loss = largest_loss(facts, timeline);
@@ -53,10 +62,10 @@ void report_put_breakdown_finding(const struct report_facts *facts, struct lumos
   const struct report_row *most = NULL;
   for (size_t i = 0; i < facts->ranks.count; i++) {
     const struct report_row *row = &facts->ranks.items[i];
-    int64_t share = report_row_share(facts, row, timeline, loss->figure);
+    int64_t share = share_of_row(facts, row, timeline, loss->figure);
     if (share != LUMOS_ABSENT) {
-      least = least == NULL || share < report_row_share(facts, least, timeline, loss->figure) ? row : least;
-      most = most == NULL || share > report_row_share(facts, most, timeline, loss->figure) ? row : most;
+      least = least == NULL || share < share_of_row(facts, least, timeline, loss->figure) ? row : least;
+      most = most == NULL || share > share_of_row(facts, most, timeline, loss->figure) ? row : most;
     }
   }
   lumos_text_format(out, "%s ", loss->label);
@@ -65,9 +74,9 @@ void report_put_breakdown_finding(const struct report_facts *facts, struct lumos
   if (least != most) {
     const struct lumos_rank *ranks = facts->job->ranks.items;
     lumos_text_put(out, ": from ");
-    report_put_share(out, report_row_share(facts, least, timeline, loss->figure));
+    report_put_share(out, share_of_row(facts, least, timeline, loss->figure));
     lumos_text_format(out, " on rank %d to ", ranks[least->rank].rank);
-    report_put_share(out, report_row_share(facts, most, timeline, loss->figure));
+    report_put_share(out, share_of_row(facts, most, timeline, loss->figure));
     lumos_text_format(out, " on rank %d", ranks[most->rank].rank);
   }
 }
