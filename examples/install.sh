@@ -6,18 +6,18 @@
 lumos_build_packages=(build-essential cmake pkg-config libcjson-dev zlib1g-dev libisal-dev libzstd-dev
   libcairo2-dev libgraphviz-dev libmd-dev)
 # The runtime of the sanitizers and fuzzers carries the number of the clang that a release calls clang.
-lumos_clang() {
+lumos_clang_runtime() {
   (
     . /etc/os-release 2>/dev/null
     case "${ID:-} ${VERSION_ID:-}" in
-      'debian 13'*) echo 19 ;;
-      'ubuntu 24.'*) echo 18 ;;
-      'ubuntu 25.'*) echo 20 ;;
-      *) echo 14 ;; # Debian 12, Ubuntu 22.04
+      'debian 13'*) echo libclang-rt-19-dev ;;
+      'ubuntu 24.04') echo libclang-rt-18-dev ;;
+      'ubuntu 22.04') echo libclang-common-14-dev ;;
+      *) echo libclang-rt-14-dev ;; # Debian 12
     esac
   )
 }
-lumos_test_packages=(clang clang-format clang-tidy cppcheck "libclang-rt-$(lumos_clang)-dev" libcmocka-dev jq tidy mandoc poppler-utils
+lumos_test_packages=(clang clang-format clang-tidy cppcheck "$(lumos_clang_runtime)" libcmocka-dev jq tidy mandoc poppler-utils
   cmark-gfm file python3-jsonschema)
 # The tests in a browser take a Chromium and a node that are there already, whoever they are from.
 lumos_browser_packages=()
