@@ -18,7 +18,7 @@ lumos_clang_runtime() {
   )
 }
 lumos_test_packages=(clang clang-format clang-tidy cppcheck "$(lumos_clang_runtime)" libcmocka-dev jq tidy mandoc poppler-utils
-  cmark-gfm file python3-jsonschema)
+  cmark-gfm file python3-jsonschema zstd)
 # The tests in a browser take a Chromium and a node that are there already, whoever they are from.
 lumos_browser_packages=()
 command -v chromium >/dev/null || lumos_browser_packages+=(chromium)
