@@ -89,7 +89,7 @@ def check(path):
         for phase, time, pid, tid in ends:
             spans = rows.get((pid, tid), [])
             at = bisect.bisect_right(starts.get((pid, tid), []), time)
-            if not any(spans[i][0] <= time <= spans[i][1] for i in range(at - 1, max(at - 200, -1), -1)):
+            if not any(spans[i][0] <= time <= spans[i][1] for i in range(at - 1, -1, -1)):
                 fault({'arrow': key, 'ts': time, 'at': (pid, tid)}, 'begins or ends on no row')
         # Perfetto drops arrows that lead back in time. Clocks of a call and its kernel may differ, so that the kernel was over by then.
         (begin, *_), (end, pid, tid) = [rest for _, *rest in sorted(ends, key=lambda end: end[0], reverse=True)]
