@@ -3,7 +3,7 @@
 #
 #   examples/package.sh [FOLDER]      where they are written; by default the folder it is called in
 #
-# What the build needs is installed as by examples/quickstart.sh; dpkg-dev is needed as well.
+# What the build needs is installed as by examples/quickstart.sh; dpkg-dev and file are needed as well.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,7 +17,7 @@ mkdir -p "${1:-.}"
 folder=$(cd "${1:-.}" && pwd)
 # shellcheck source=examples/install.sh
 . "$root/examples/install.sh"
-lumos_install "${lumos_build_packages[@]}" dpkg-dev
+lumos_install "${lumos_build_packages[@]}" dpkg-dev file
 
 build=${LUMOS_BUILD:-$(mktemp -d)}
 mkdir -p "$build"
