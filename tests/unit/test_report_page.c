@@ -390,7 +390,7 @@ static void numbers(void **state) {
   assert_has(
       &page,
       "\"kernels\":{\"finding\":\"1\xC2\xA0name makes up 83.3\xC2\xA0% of the GPU time\",\"caption\":\"GPU time by "
-      "kernel, copy and memset, added up over streams, per step and rank. Share: of the GPU time, "
+      "kernel, copy and memset, added up over streams, the mean per step and rank. Share: of the GPU time, "
       "60.0\xC2\xA0ms\",\"whole\":60000000,\"columns\":[\"name\",\"kind\",\"count\",\"time\",\"share\",\"mean\","
       "\"longest\"],\"rows\":["
       "[\"gemm_a\",\"gemm\",2,50000000,0.833333,25000000,30000000],\n"

@@ -1,4 +1,5 @@
 /* What the timeline shows: what lanes are called, which ranks are open, where it begins, and whether it is drawn twice. */
+#include "report/content/gantt.h"
 #include "unit/report_job.h"
 
 #include "report/content/timeline.h"
@@ -130,6 +131,27 @@ static void outlying_ranks_are_open(void **state) {
   lumos_job_free(job);
 }
 
+/* Where two streams of a rank do the same, numbers part them, and the reader learns of what. */
+static void numbers_behind_lanes_are_explained(void **state) {
+  (void)state;
+  for (int alike = 0; alike < 2; alike++) {
+    struct lumos_job *job = lumos_job_new();
+    uint32_t rank = add_rank(job, 0);
+    add_task(job, add_lane(job, rank, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, 100);
+    add_task(job, add_lane(job, rank, "s8", LUMOS_STREAM), alike ? LUMOS_GEMM : LUMOS_COLLECTIVE, "other", 0, 100);
+    finish_job(job);
+    struct report_timelines timelines;
+    report_timelines_read(job, NULL, &timelines);
+    struct lumos_text text = LUMOS_TEXT_BUFFER;
+    report_put_gantt_reading(&timelines, &text);
+    lumos_text_char(&text, '\0');
+    assert_int_equal(strstr(text.bytes, "Numbers behind lanes are streams.") != NULL, alike);
+    lumos_text_free(&text);
+    report_timelines_free(&timelines);
+    lumos_job_free(job);
+  }
+}
+
 /* Three lie further apart, but a tenth of the path is on one that does not. */
 static void ranks_on_the_path_are_open_first(void **state) {
   (void)state;
@@ -163,6 +185,7 @@ int main(void) {
       cmocka_unit_test(lanes_have_roles),
       cmocka_unit_test(outlying_ranks_are_open),
       cmocka_unit_test(ranks_on_the_path_are_open_first),
+      cmocka_unit_test(numbers_behind_lanes_are_explained),
       cmocka_unit_test(agreeing_times_are_drawn_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -426,6 +426,13 @@ void report_put_gantt_reading(const struct report_timelines *timelines, struct l
   lumos_text_put(out, "A column is ");
   report_put_time(out, report_gantt_column(timelines));
   lumos_text_put(out, "; its color is the kind that ran longest, its height how busy it was.");
+  const struct report_lane_roles *roles = &timelines->roles;
+  bool numbered = false;
+  for (size_t i = 0; i < timelines->open.count; i++) {
+    uint32_t lane = timelines->open.items[i].lane;
+    numbered |= roles->has_alike[lane] && timelines->job->lanes.items[lane].kind == LUMOS_STREAM;
+  }
+  lumos_text_put(out, numbered ? " Numbers behind lanes are streams." : "");
 }
 
 void report_put_gantt_routes(const struct report_timelines *timelines, struct lumos_text *out) {

@@ -64,13 +64,13 @@ static void put_finding(const struct report_tallies *tallies, const struct subje
   }
 }
 
-/* "GPU time by kernel, per step and rank. Share: of 41.2 ms of GPU time, added up over streams" */
+/* "GPU time by kernel, the mean per step and rank. Share: of 41.2 ms of GPU time, added up over streams" */
 static void describe(const struct report_facts *facts, const struct report_tallies *tallies,
                      const struct subject *subject, struct report_table *table) {
   table->whole = mean_time(facts, tallies->total);
   put_finding(tallies, subject, &table->finding);
-  lumos_text_format(&table->caption, "%s, added up over %s, per step and rank. Share: of the %s, ", subject->rows,
-                    subject->over, subject->whole);
+  lumos_text_format(&table->caption, "%s, added up over %s, the mean per step and rank. Share: of the %s, ",
+                    subject->rows, subject->over, subject->whole);
   report_put_time(&table->caption, table->whole);
   report_put_which_durations(facts->job, &table->caption);
 }

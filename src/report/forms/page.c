@@ -609,6 +609,9 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
   }
   struct report_scope *section = report_section_item(root, "dependencies");
   report_put_dependencies_reading(dependencies, &text);
+  lumos_text_put(&text, page->content->facts.job_all.steps > 1
+                            ? " These shares are of one step; those of the section before are means over all steps."
+                            : "");
   report_set_take(section, "dependencies_reading", &text);
   report_put_dependencies_problem(dependencies, &text);
   report_set_take(section, "dependencies_problem", &text);
