@@ -25,8 +25,7 @@ static bool is_large_ratio(int64_t ratio) { return ratio != LUMOS_ABSENT && rati
 /* In the imperative; what is behind it is the cause's own. */
 static const char *const actions[LUMOS_CAUSES] = {
     [LUMOS_CAUSE_SLOW_CPU] = " process CPU cores of its own and look for other work on its host", /* "Give rank 1's" */
-    [LUMOS_CAUSE_SLOW_GPU] =
-        " GPU: its clock, temperature and power limit, or the input it gets", /* "Check rank 1's" */
+    [LUMOS_CAUSE_SLOW_GPU] = " GPU, or the input it gets", /* "Check ... rank 1's" */
     [LUMOS_CAUSE_UNRECORDED_RANK] = "Record more steps, and check whether another process uses that GPU",
     [LUMOS_CAUSE_DATA_LOADER] = "Use more data loader workers or a larger prefetch factor",
     [LUMOS_CAUSE_SLOW_LINK] = "Check that link or its network adapter, or place the group elsewhere",
@@ -117,7 +116,9 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
                         "be split from transfer");
   } else {
     bool of_rank = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
-    lumos_text_put(out, !of_rank ? "" : finding->cause == LUMOS_CAUSE_SLOW_CPU ? "Give " : "Check ");
+    lumos_text_put(out, !of_rank                                 ? ""
+                        : finding->cause == LUMOS_CAUSE_SLOW_CPU ? "Give "
+                                                                 : "Check clock, temperature and power limit of ");
     if (of_rank && finding->rank_count == 1) {
       lumos_text_format(out, "rank %d\xE2\x80\x99s", story->job->ranks.items[finding->ranks[0]].rank);
     } else {
