@@ -81,7 +81,7 @@ lumos-render sim --format json >report.json || fail 'no JSON'
 jq -e '[.tables.kernels.rows[][0], .tables.opsdevice.rows[][0]] | any(test("f[0-9]+\\.py\\(3\\): g$")) and any(test("by \\(user\\)@\\(host\\)$"))' \
   report.json >/dev/null || fail "the names are gone: $(jq -c '.tables.kernels.rows[][0]' report.json | head -5)"
 jq -e '[.notes[].text] | any(startswith("an input file was left out"))' report.json >/dev/null || fail 'the note names its trace'
-lumos-render sim --format html >page.html && grep -q -- '--details shows this one' page.html || fail 'the page does not say where the name of a file that was left out is'
+lumos-render sim --format html >page.html && grep -q -- 'file names: --details shows them' page.html || fail 'the page does not say where the name of a file that was left out is'
 ! grep -q -- '--details shows this one' details.html || fail 'the page shows the name, and asks for it'
 
 # --- Every set of real traces: what a search finds in traces and streams must not be in the report. Which names those are is the

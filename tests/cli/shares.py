@@ -311,7 +311,7 @@ def stopped_before():
 
 def launching_parts(text, match):
     """The headline is two causes of idle time and waiting, less what counts for other findings."""
-    first = document['diagnosis']['findings'][0]
+    first = next(one for one in document['diagnosis']['findings'] if one['cause'] == 'cpu_bound')
     loader = sum(one['time'] for one in document['diagnosis']['findings'] if one['cause'] == 'data_loader' and not one.get('ranks')) / step
     waiting, less = first.get('waiting', 0) / step, 0
     compare(text, match['all'], first['time'] / step)
@@ -343,7 +343,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'^(?:Capturing|Moving|Fusing|Doubling|Bringing|Reducing|Giving) .* cuts the step to (?P<time>%s) \(\u2212(?P<said>%s)\)(?:; 90\u00a0%% range .*)?$' % (TIME, SHARE), change),
     (r'^The critical path is (?P<list>[^;]*)(?:; (?P<of_rank>%s) of it is on rank (?P<rank>\d+))?$' % SHARE, largest('pathkinds', 'kind')),
     (r'^GPU time is (?P<list>.*)(?P<rank>(?!))?(?P<of_rank>(?!))?$', largest('kinds', 'kind')),
-    (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) with passes of equal length)?$' % (SHARE, SHARE), pipeline),
+    (r'the bubble takes (?P<said>%s) of the step(?:, (?P<theory>%s) in a step of equal passes and nothing else)?$' % (SHARE, SHARE), pipeline),
     (r'^No pass runs for (?P<recorded>%s) of the recorded step \d+, and for (?P<predicted>%s) of the predicted step \d+' % (SHARE, SHARE), both_pipelines),
     (r'(?:Rebuilt in its recorded configuration, the (?:changed )?job misses its (?:measured|simulated) step by|rebuilt in the recorded one, a step is) (?P<said>%s)' % SHARE, rebuilt),
     (r' spans %s of step \d+|no pass runs for ' % SHARE, passes),

@@ -81,7 +81,7 @@ static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule 
   put_micro_batches(passes, out);
 }
 
-/* "the bubble takes 26.8 % of the step, 20.0 % with passes of equal length": the breakdown's. Where waiting cannot be told from transfer,
+/* "the bubble takes 26.8 % of the step, 20.0 % in a step of equal passes and nothing else": the breakdown's. Where waiting cannot be told from transfer,
  * only that no pass runs. */
 static void put_pipeline(const struct lumos_passes *passes, const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline spoken = report_facts_spoken(facts);
@@ -101,7 +101,7 @@ static void put_pipeline(const struct lumos_passes *passes, const struct report_
   if (theory != LUMOS_ABSENT) {
     lumos_text_put(out, ", ");
     report_put_share(out, theory);
-    lumos_text_put(out, " with passes of equal length");
+    lumos_text_put(out, " in a step of equal passes and nothing else");
   }
 }
 

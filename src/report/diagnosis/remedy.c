@@ -110,7 +110,8 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
                             ? "Remove torch.cuda.synchronize() from the step"
                             : "Remove synchronizations such as .item() and .cpu() from the step");
   } else if (finding->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis_has_all_ranks(story->job)) {
-    lumos_text_put(out, "Record more steps, with CPU and CUDA activities");
+    lumos_text_put(out, finding->waiting > 0 ? "Record several steps, beginning with the same one on all ranks"
+                                             : "Record more steps, with CPU and CUDA activities");
   } else if (finding->cause == LUMOS_CAUSE_UNSPLIT && diagnosis_has_all_ranks(story->job)) {
     lumos_text_put(out, "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that waiting can "
                         "be split from transfer");

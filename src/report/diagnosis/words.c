@@ -555,6 +555,10 @@ void diagnosis_put_own_delay(const struct diagnosis_story *story, struct lumos_t
   } else if (first != NULL && first->cause == LUMOS_CAUSE_NOT_RECORDED) {
     put_part(report_share(first->waiting, story->diagnosis->step_time), " The headline adds ",
              " of waiting for ranks whose delay was not recorded.", out);
+    const struct lumos_finding *second = finding_of(story, LUMOS_CAUSE_CPU_BOUND);
+    if (second == first + 1 && is_named_beside(second, first)) {
+      put_parts_of_launching(story, second, out);
+    }
   } else if (first != NULL && first->cause == LUMOS_CAUSE_SYNCHRONIZATION) {
     put_part(stopped_before(story), " The headline adds ",
              " that is CPU-bound because a synchronization had stopped the CPU before.", out);
