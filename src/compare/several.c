@@ -13,10 +13,20 @@
 
 /* ---- The verdict ---- */
 
+enum { DAMAGE_BYTES = 120 };
+
+static bool is_damaged(const struct compare_page *page, size_t job) {
+  return compare_page_job(page, job)->damage != LUMOS_NO_STRING;
+}
+
+/* Of those whose steps have all of their work; where none has, of all. */
 static size_t shortest_of(const struct compare_page *page) {
   size_t shortest = 0;
   for (size_t i = 1; i <= page->compared->count; i++) {
-    shortest = compare_page_job(page, i)->step < compare_page_job(page, shortest)->step ? i : shortest;
+    bool whole = !is_damaged(page, i) && is_damaged(page, shortest);
+    bool as_whole = is_damaged(page, i) == is_damaged(page, shortest);
+    bool shorter = compare_page_job(page, i)->step < compare_page_job(page, shortest)->step;
+    shortest = whole || (as_whole && shorter) ? i : shortest;
   }
   return shortest;
 }
@@ -42,6 +52,17 @@ static size_t put_jobs(const struct compare_page *page, enum lumos_compare_outco
   return count;
 }
 
+/* " Steps of B may lack work (rank 0: the trace is cut at byte 3017)." */
+static void put_damaged(const struct compare_page *page, struct lumos_text *out) {
+  for (size_t i = 0; i <= page->compared->count; i++) {
+    if (is_damaged(page, i)) {
+      lumos_text_format(out, " Steps of %s may lack work (", lumos_compared_name(i));
+      compare_put_name(out, compare_page_comparison(page, i), compare_page_job(page, i)->damage, DAMAGE_BYTES);
+      lumos_text_put(out, ").");
+    }
+  }
+}
+
 static bool any_hides_work(const struct compare_page *page) {
   bool hides = false;
   for (size_t i = 0; i < page->compared->count; i++) {
@@ -63,7 +84,7 @@ static void put_others(const struct compare_page *page, struct lumos_text *out) 
   if (number > 0) {
     lumos_text_format(out, " Whether %.*s %s from A is inconclusive: %s.", (int)names.length, names.bytes,
                       number == 1 ? "differs" : "differ",
-                      !any_hides_work(page) ? "the steps are too few" : "a trace is cut, or the steps are too few");
+                      any_hides_work(page) ? "steps lack work, or are too few" : "the steps are too few");
   }
   if (count_outcome(page, LUMOS_COMPARE_UNKNOWN) > 0) {
     lumos_text_put(out, " Of jobs with one step here noise is unknown.");
@@ -90,11 +111,14 @@ static void put_verdict(const struct compare_page *page, struct lumos_text *out)
     lumos_text_put(out, " less than A");
     lumos_text_put(out, outcome == LUMOS_COMPARE_ALIKE ? ", which is within noise"
                         : outcome == LUMOS_COMPARE_INCONCLUSIVE
-                            ? (any_hides_work(page) ? ", which may be noise or missing work" : ", which may be noise")
+                            ? (compare_hides_work(compare_page_comparison(page, shortest))
+                                   ? ", which may be noise or missing work"
+                                   : ", which may be noise")
                             : "");
   }
   lumos_text_char(out, '.');
   put_others(page, out);
+  put_damaged(page, out);
 }
 
 /* ---- The first screen ---- */

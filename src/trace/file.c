@@ -81,6 +81,18 @@ static void note_cut(struct lumos_job *job, const struct trace *trace) {
        damaged ? ": " : "", trace->damage, kept);
 }
 
+/* No event is so long: a stretch without a valid one is what many were in, as where a copy left a hole. */
+static void note_hole(struct lumos_job *job, const struct trace *trace) {
+  enum { LONG = 1 << 16 };
+  const struct trace_place *hole = &trace->skipped.longest;
+  if (hole->end - hole->begin >= LONG) {
+    note(job, LUMOS_NOTE_CUT, LUMOS_WARNING, LUMOS_ABSENT, "copy or record the file again",
+         "the trace is damaged at byte %" PRIu64 ": no event is valid in %" PRIu64
+         " bytes; the complete events before and after them were read",
+         hole->begin, hole->end - hole->begin);
+  }
+}
+
 static void note_second_lists(struct lumos_job *job, const struct trace *trace) {
   if (trace->second_lists.count > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -107,6 +119,8 @@ static void note_damage(struct lumos_job *job, const struct trace *trace, const 
   }
   if (trace->truncated) {
     note_cut(job, trace);
+  } else {
+    note_hole(job, trace);
   }
 }
 

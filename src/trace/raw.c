@@ -145,8 +145,12 @@ void lumos_trace_count_category(struct trace *trace, lumos_string_id name, enum 
 }
 
 void lumos_trace_place(struct trace_places *places, uint64_t begin, uint64_t end, const char *what) {
+  const struct trace_place place = {begin, end, what};
   if (places->count < TRACE_PLACES) {
-    places->first[places->count] = (struct trace_place){begin, end, what};
+    places->first[places->count] = place;
+  }
+  if (end > begin && end - begin > places->longest.end - places->longest.begin) {
+    places->longest = place;
   }
   places->count++;
 }

@@ -127,14 +127,15 @@ struct trace_order {
   size_t *first;  /* [lane]: its first place; one more entry than there are lanes */
 };
 
-/* Places in the text where something is wrong in the same way: all are counted, the first ones kept. */
+/* Places in the text where something is wrong in the same way: all are counted, the first ones and the longest kept. */
 enum { TRACE_PLACES = 8 };
+struct trace_place {
+  uint64_t begin, end; /* bytes of the text */
+  const char *what;    /* a literal; NULL: all are alike */
+};
 struct trace_places {
   int64_t count;
-  struct trace_place {
-    uint64_t begin, end; /* bytes of the text */
-    const char *what;    /* a literal; NULL: all are alike */
-  } first[TRACE_PLACES];
+  struct trace_place first[TRACE_PLACES], longest;
 };
 
 /* How far a text is a trace. */

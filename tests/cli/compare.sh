@@ -187,6 +187,16 @@ expect 0 lumos-compare unchanged1 cut.json -f json -o cut
 jq -e --arg at $cut_at '.outcome == "inconclusive" and .a.damage == null and .b.damage == "rank 0: the trace is cut at byte \($at)" and
   (.verdict | startswith("Inconclusive: steps of B may lack work (rank 0: the trace is cut at byte \($at)). As read, a step takes "))' cut >/dev/null ||
   fail "a cut trace is $(jq -c '[.outcome, .b.damage, .verdict]' cut)"
+# So is one with a hole, as of a copy that lost blocks; one of few bytes is an event that was skipped.
+for hole in 1000 100000; do
+  { head -c $cut_at whole.json && head -c $hole /dev/zero && tail -c +$((cut_at + hole + 1)) whole.json; } >hole.json
+  expect 0 lumos-compare unchanged1 hole.json -f json -o hole
+  jq -e --argjson large $((hole > 65536)) '((.b.damage // "") | startswith("rank 0: the trace is damaged at byte ")) == ($large == 1) and (.outcome == "inconclusive") == ($large == 1)' hole >/dev/null ||
+    fail "a hole of $hole bytes is $(jq -c '[.outcome, .b.damage]' hole)"
+done
+# Of several jobs none that lacks work has the shortest step, and the title says which one does.
+expect 0 lumos-compare unchanged1 cut.json unchanged1 -o three-cut.html
+grep -q '^<h1>[AC] has the shortest step.*Steps of B may lack work (rank 0: the trace is cut at byte' <(sed 's/\xc2\xa0/ /g' three-cut.html) || fail "the title with a cut trace is $(grep -o '^<h1>.*' three-cut.html | head -c 400)"
 expect 0 lumos-compare cut.json unchanged1 -o cut.html
 sed -i 's/\xc2\xa0/ /g' cut.html
 for place in '<h1>Inconclusive: steps of A may lack work' "; steps may lack work: rank 0: the trace is cut at byte $cut_at"; do

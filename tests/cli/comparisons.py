@@ -293,7 +293,7 @@ class Checker:
         (r'^by fewer launches: halving these kernels’ time alone saves (.*)$', launches_saved),
         (r'^The longest is step (\d+), ', longest_step),
         (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
-        (r'^' + TIME + r' more for a cause that was not recorded', unknown_cause),
+        (r'^' + TIME + r' more of which nothing was recorded', unknown_cause),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
         (r'most communication is overlapped already', mostly_overlapped),
         (r'^Ranks wait most for rank (\d+), (?:late by ' + TIME + '|though it is not late)', waited_for),

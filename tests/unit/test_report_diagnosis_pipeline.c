@@ -330,6 +330,27 @@ static void the_bubble_adds_up(void **state) {
   forget(job, &diagnosis);
 }
 
+/* Nobody knows what two recorded stages of three wait for: neither is accused, and no gain is predicted. */
+static void a_stage_that_was_not_recorded_is_asked_for(void **state) {
+  (void)state;
+  for (int32_t stages = 2; stages <= 3; stages++) {
+    struct lumos_job *job = launching_stages((const int64_t[]){MS(10), MS(30)}, (const int64_t[]){MS(85), MS(60)},
+                                             (const uint32_t[]){1, 1}, (const int64_t[]){MS(1), MS(1)});
+    job->models.items[0].sizes.pp = stages;
+    struct lumos_diagnosis diagnosis = diagnose(job);
+    struct lumos_text out = LUMOS_TEXT_BUFFER;
+    struct lumos_error error = {LUMOS_DONE, ""};
+    assert_int_equal(find(&diagnosis, LUMOS_CAUSE_IMBALANCE) != NULL, stages == 2);
+    assert_true(lumos_report_verdict(job, &out, &error));
+    lumos_text_char(&out, '\0');
+    const char *end =
+        ", and not all of its stages were recorded. Record all pipeline stages, to see what the others wait for.";
+    assert_int_equal(strstr(out.bytes, end) != NULL, stages == 3);
+    lumos_text_free(&out);
+    forget(job, &diagnosis);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_unbalanced_stage_takes_its_part_of_the_bubble),
@@ -340,6 +361,7 @@ int main(void) {
       cmocka_unit_test(a_stage_that_launches_more_has_more_work),
       cmocka_unit_test(a_bubble_asks_for_a_better_schedule),
       cmocka_unit_test(the_bubble_adds_up),
+      cmocka_unit_test(a_stage_that_was_not_recorded_is_asked_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -876,7 +876,7 @@ static void put_longest_wait(const struct report_table *waits, const struct repo
   lumos_text_add(out, waits->cells.items[1].bytes, waits->cells.items[1].length);
 }
 
-/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more for a cause that was not recorded" */
+/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more of which nothing was recorded" */
 bool report_has_straggler(const struct report_table *stragglers) {
   enum { STRAGGLER = 8 };
   bool any = false;
@@ -906,7 +906,7 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
       if (unknown != LUMOS_ABSENT && unknown > report_table_value(stragglers, row, DELAY) / LEAST) {
         lumos_text_put(out, ", and ");
         report_put_time(out, unknown);
-        lumos_text_put(out, " more for a cause that was not recorded, which that delay leaves out");
+        lumos_text_put(out, " more of which nothing was recorded");
       }
       lumos_text_put(out, "; ");
       any = true;

@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "report/content/advice.h"
+#include "report/diagnosis/imbalance.h"
 #include "report/text/numbers.h"
 #include <string.h>
 
@@ -104,6 +105,9 @@ struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
   if (cures[first->cause].kind != NULL) {
     const struct report_opportunity *one = named(story, &story->opportunities->list, cures[first->cause].kind);
     return one != NULL ? simulated_gain(story, one, false, first->cause) : no_gain;
+  }
+  if (first->cause == LUMOS_CAUSE_BUBBLE && diagnosis_lacks_stages(story->job)) {
+    return no_gain;
   }
   struct diagnosis_gain gain = no_gain;
   gain.time = story->diagnosis->step_time - first->time;

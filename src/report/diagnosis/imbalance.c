@@ -1,6 +1,7 @@
 /* Finding the stage with most work. */
 #include "report/diagnosis/imbalance.h"
 
+#include "program/reach.h"
 #include "report/diagnosis/blocked.h"
 #include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
@@ -26,18 +27,34 @@ struct own_time {
   int64_t busy, host, calls, weight; /* host and calls: of all steps */
 };
 
-/* How many stages there are; 0: the coordinates of a rank are not known. */
+/* How many stages there are; 0: the coordinates of a rank are not known, or there are more stages than ranks. */
 static int32_t count_stages(const struct diagnosis_figures *figures) {
   const struct lumos_job *job = figures->job;
-  int64_t most = 0;
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     const struct lumos_rank *rank = &job->ranks.items[r];
     if (figures->ranks[r].steps > 0 && (!rank->has_parallel || rank->parallel.pp < 0)) {
       return 0;
     }
-    most = figures->ranks[r].steps > 0 && rank->parallel.pp >= most ? rank->parallel.pp + INT64_C(1) : most;
   }
-  return most <= (int64_t)job->ranks.count ? (int32_t)most : 0;
+  int32_t stages = lumos_pipeline_length(job);
+  return stages > 0 && (int64_t)stages <= (int64_t)job->ranks.count ? stages : 0;
+}
+
+bool diagnosis_lacks_stages(const struct lumos_job *job) {
+  int32_t stages = lumos_pipeline_length(job), recorded = 0;
+  if (stages < 2 || (int64_t)stages > (int64_t)job->ranks.count) {
+    return stages >= 2;
+  }
+  bool *seen = lumos_allocate_zeroed((size_t)stages, sizeof *seen);
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    const struct lumos_rank *rank = &job->ranks.items[r];
+    if (rank->has_parallel && rank->parallel.pp >= 0 && rank->parallel.pp < stages && !seen[rank->parallel.pp]) {
+      seen[rank->parallel.pp] = true;
+      recorded++;
+    }
+  }
+  free(seen);
+  return recorded < stages;
 }
 
 static void add_task(const struct lumos_job *job, uint32_t number, int64_t weight, struct stage *stage) {

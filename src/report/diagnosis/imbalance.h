@@ -28,4 +28,8 @@ struct diagnosis_imbalance {
  * O(tasks + ranks log ranks + layers x stages). */
 struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures);
 
+/* Is there a stage of which no rank was recorded? Then nobody knows whether the others wait for it for its work or for the
+ * schedule. O(ranks). */
+bool diagnosis_lacks_stages(const struct lumos_job *job);
+
 #endif

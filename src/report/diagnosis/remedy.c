@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "report/content/advice.h"
 #include "report/diagnosis/gains.h"
+#include "report/diagnosis/imbalance.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <string.h>
@@ -100,7 +101,9 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
                      : finding->cause == LUMOS_CAUSE_COMMUNICATION ? "communication"
                                                                    : NULL;
   const char *op = finding->op != LUMOS_NO_STRING ? lumos_string(story->job->strings, finding->op) : "";
-  if (kind != NULL) {
+  if (finding->cause == LUMOS_CAUSE_BUBBLE && diagnosis_lacks_stages(story->job)) {
+    lumos_text_put(out, "Record all pipeline stages, to see what the others wait for");
+  } else if (kind != NULL) {
     (void)report_put_advice(&story->opportunities->practice, kind, out);
     out->length--; /* its full stop */
   } else if (finding->cause == LUMOS_CAUSE_DATA_LOADER && strstr(op, "_SingleProcess") != NULL) {
@@ -177,7 +180,7 @@ static void put_action(const struct diagnosis_story *story, const struct lumos_f
     lumos_text_put(out, ": ");
     report_put_time(out, finding->cpu_time);
     lumos_text_put(out, " of the delay pass on the CPU, while the GPU waits for work that was not recorded");
-  } else if (finding->cause == LUMOS_CAUSE_BUBBLE) {
+  } else if (finding->cause == LUMOS_CAUSE_BUBBLE && !diagnosis_lacks_stages(story->job)) {
     put_other_schedule(story->job, out);
   } else if (late && is_large_ratio(finding->ratio)) {
     lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");

@@ -2,6 +2,7 @@
 #include "report/diagnosis/words.h"
 
 #include "report/diagnosis/figures.h"
+#include "report/diagnosis/imbalance.h"
 #include "report/diagnosis/remedy.h"
 #include "report/text/names.h"
 #include "report/text/numbers.h"
@@ -319,7 +320,9 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
       }
       lumos_text_put(out, subject_of(story, finding->cause));
       put_cost(story, finding->time, out);
-      if (finding->cause == LUMOS_CAUSE_BUBBLE) {
+      if (finding->cause == LUMOS_CAUSE_BUBBLE && diagnosis_lacks_stages(story->job)) {
+        lumos_text_put(out, ", and not all of its stages were recorded");
+      } else if (finding->cause == LUMOS_CAUSE_BUBBLE) {
         put_rest_of_bubble(story, out);
       } else if (finding->waiting > 0 && finding->cause == LUMOS_CAUSE_CPU_BOUND) {
         put_slowest_cpu(story, out);
