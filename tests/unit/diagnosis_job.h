@@ -112,4 +112,19 @@ static inline struct lumos_job *late_job(int64_t compute, int64_t host) {
   return job;
 }
 
+/* What `put` says of the job. */
+static inline void expect_text(const struct lumos_job *job, const struct lumos_diagnosis *diagnosis,
+                               void (*put)(const struct diagnosis_story *, struct lumos_text *), const char *text) {
+  struct report_facts facts;
+  report_facts_read(job, &facts);
+  const struct report_opportunities none = {.job = job};
+  const struct diagnosis_story story = {job, &facts, &none, diagnosis};
+  struct lumos_text out = LUMOS_TEXT_BUFFER;
+  put(&story, &out);
+  lumos_text_char(&out, '\0');
+  assert_string_equal(out.bytes, text);
+  lumos_text_free(&out);
+  report_facts_free(&facts);
+}
+
 #endif

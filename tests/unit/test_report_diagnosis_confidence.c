@@ -59,18 +59,9 @@ static void every_reason_of_a_grade_is_named(void **state) {
   add_metric(job, "step_spread", LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_METRIC_MEASURED, 90000, 6);
   (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
   struct lumos_diagnosis diagnosis = diagnose(job);
-  struct report_facts facts;
-  report_facts_read(job, &facts);
-  const struct report_opportunities none = {.job = job};
-  const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
-  struct lumos_text out = LUMOS_TEXT_BUFFER;
-  diagnosis_put_confidence(&story, &out);
-  lumos_text_char(&out, '\0');
-  assert_string_equal(out.bytes,
-                      "Communication with ranks that were not recorded takes 20.0\xC2\xA0% of the step. Also: "
-                      "unexplained CPU time 37.0\xC2\xA0%, unexplained delay 3.0\xC2\xA0%.");
-  lumos_text_free(&out);
-  report_facts_free(&facts);
+  expect_text(job, &diagnosis, diagnosis_put_confidence,
+              "Communication with ranks that were not recorded takes 20.0\xC2\xA0% of the step. Also: "
+              "unexplained CPU time 37.0\xC2\xA0%, unexplained delay 3.0\xC2\xA0%.");
   forget(job, &diagnosis);
 }
 
