@@ -22,7 +22,7 @@ brief() {
 
 # Of one rank of several it says which one.
 brief alone "${example[1]}"
-grep -q '^rank 1 of 2' flat || fail "the rank is not named: $(head -3 flat)"
+grep -q '^rank 1, one of 2 ' flat || fail "the rank is not named: $(head -3 flat)"
 brief example "${example[@]}"
 ln -s "$document" report.json
 verdict=$(jq -r '.verdict' report.json | sed 's/\xc2\xa0/ /g')
@@ -65,5 +65,19 @@ expect 2 lumos-render no-such-file -o none.md --view gantt
 says --view
 
 have_traces && each_job brief
+
+# --- A changed job: what it is compared with is the mean without the first step, and the page of the unchanged one has that with it ---
+if have_traces; then
+  ranks=("$traces"/nanogpt-8xH100-ddp/*)
+  expect 0 lumos-report "${ranks[@]}" --scale rank=1=0.9 -o changed.json
+  expect 0 lumos-report "${ranks[@]}" --scale rank=1=0.9 -o changed.md
+  plain changed.md >flat
+  mean() { jq -r "[.job_steps[] | select(.timeline == \"measured\" $1) | .step_time] | add / length / 1e6" changed.json | xargs printf '%.1f'; }
+  without=$(mean 'and (.left_out | not)')
+  with=$(mean '')
+  [ "$without" != "$with" ] || fail "the first step is like the others: $with ms"
+  grep -q "^## .* instead of $without ms (.*, both without the first step)" flat || fail "no mean of $without ms: $(head -1 flat)"
+  grep -q "with it, steps were measured to take $with ms on average" flat || fail "no mean of $with ms: $(grep Predicted flat)"
+fi
 proved "comments of $jobs jobs have at most 40 lines and 4 kB"
 finish

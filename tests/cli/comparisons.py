@@ -260,6 +260,12 @@ class Checker:
     def unknown_cause(self, text, match):
         self.expect(any(abs((row['unknown'] or 0) - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001 for row in self.table('stragglers')), text, 'no rank is')
 
+    def unknown_ranks(self, text, match):
+        late = sorted(((row['unknown'] or 0, row['rank']) for row in self.table('stragglers')), key=lambda one: -one[0])
+        named = ['rank ' + rank for rank in re.findall(r'\d+', match[1])]
+        self.expect(named == [rank for unknown, rank in late if unknown >= late[0][0] * 0.8][:8], text, 'the latest are %s' % late)
+        self.expect(abs(late[0][0] - nanoseconds(match[2])) <= half_digit(match[2]) * 1.001, text, 'the latest is so by %s' % late[0][0])
+
     def of_trust(self, text, match):
         trust = self.document['trust']
         pairs = [('replay_error', 'replay_error_worst'), ('transplant_error', 'transplant_error_worst')]
@@ -294,6 +300,7 @@ class Checker:
         (r'^The longest is step (\d+), ', longest_step),
         (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
         (r'^' + TIME + r' more of which nothing was recorded', unknown_cause),
+        (r', nor why ranks? ([\d, and]+) (?:is|are up to) ' + TIME + ' late', unknown_ranks),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
         (r'most communication is overlapped already', mostly_overlapped),
         (r'^Ranks wait most for rank (\d+), (?:late by ' + TIME + '|though it is not late)', waited_for),

@@ -387,7 +387,7 @@ RULES = [(re.compile(pattern), rule) for pattern, rule in [
 
 def finding(text):
     """The diagnosis: every time with a share behind it, and what lies outside the recording."""
-    rest = text
+    rest = text = text.replace(', both without the first step)', ')')
     for time, said in re.findall(r'(%s)(?:(?!%s)[^();:])* \((%s)\)' % (TIME, TIME, SHARE), text):
         if 'instead of ' + time in text:
             before = step_of['measured']
@@ -527,7 +527,7 @@ for term, label, figure, evidence in re.findall(
         known(text, figure, re.search(TIME, evidence).group(), step)
     elif term == 'mfu':
         compare(text, figure, table('mfu')[0]['mfu'])
-    elif term == 'opportunity_half':
+    elif term == 'best_gain':
         sentence(evidence)
         subject = re.split('[:;]', evidence.replace('Of the unprofiled step. ', ''))[0] # one prediction, wherever it stands
         if share.group() != rows_of_gains.get(subject, share.group() if figure == '0\u00a0%' else None):

@@ -46,6 +46,29 @@ static void what_was_not_recorded_is_no_cpu_time(void **state) {
   }
 }
 
+/* Rank 2 is late by 50 ms and rank 1 by 45 for what was not recorded, which is nearly as late; rank 3 by 10. Of rank 0's 60
+ * ms of waiting 50 are for that, of rank 1's 10 the 5 by which it is earlier, of rank 3's 45 the 40: (50 + 5 + 40) / 4. */
+static void ranks_late_for_an_unknown_cause_are_named(void **state) {
+  (void)state;
+  const struct parts parts[] = {{.compute = MS(20), .wait = MS(60), .idle = MS(20)},
+                                {.compute = MS(80), .wait = MS(10), .idle = MS(10)},
+                                {.compute = MS(90), .idle = MS(10)},
+                                {.compute = MS(45), .wait = MS(45), .idle = MS(10)}};
+  struct lumos_job *job = ranks_with(parts, 4);
+  for (uint32_t r = 0; r < 4; r++) {
+    job->ranks.items[r].world = 4;
+  }
+  add_kind(job, "late_arrival", 1, "unknown", MS(45));
+  add_kind(job, "late_arrival", 2, "unknown", MS(50));
+  add_kind(job, "late_arrival", 3, "unknown", MS(10));
+  (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
+  finish_job(job);
+  expect_sentences(job, "The step takes 100 ms: the recording does not show what the GPUs wait for during 23.8 ms "
+                        "(23.8 %), nor why ranks 2 and 1 are up to 50.0 ms late; the GPUs are idle for 12.5 ms "
+                        "(12.5 %). Record several steps, beginning with the same one on all ranks.");
+  lumos_job_free(job);
+}
+
 /* 100 ms with the profiler and 85 without it, of which the GPU computes for 70. 30 are idle, 24 of them for the CPU: 15 are
  * the profiler's, 9 the job's. Without CUDA graphs' CPU time a step takes 75. */
 static void what_the_profiler_costs_is_not_the_jobs(void **state) {
@@ -378,6 +401,7 @@ static void a_job_of_nothing_has_no_step(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_not_recorded_is_no_cpu_time),
+      cmocka_unit_test(ranks_late_for_an_unknown_cause_are_named),
       cmocka_unit_test(a_bound_is_no_prediction),
       cmocka_unit_test(what_the_profiler_costs_is_not_the_jobs),
       cmocka_unit_test(a_blocked_cpu_cannot_be_ahead),

@@ -118,7 +118,9 @@ static void other_verdicts(void **state) {
   job->lanes.items[0].kind = LUMOS_THREAD;
   assert_true(lumos_report_verdict(job, &text, &error));
   lumos_text_char(&text, '\0');
-  assert_string_equal(text.bytes, "A step takes 10.0 ms on the CPU; no GPU work was recorded.");
+  assert_string_equal(text.bytes,
+                      "A step takes 10.0 ms on the CPU; no GPU work was recorded. If the job uses GPUs, record with "
+                      "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].");
 
   text.length = 0;
   job->metrics.count = 0;

@@ -417,7 +417,13 @@ static void overlap_gradients(const struct report_practice *practice, struct lum
 
 static void balance_stages(const struct report_practice *practice, struct lumos_text *out) {
   (void)practice;
-  put(out, "Move layers from the slowest stage to the others, until all take the same time.");
+  put(out,
+      "Even out the stages: move layers from the slowest, or divide its output head or embedding over more ranks.");
+}
+
+static void move_layers(const struct report_practice *practice, struct lumos_text *out) {
+  (void)practice;
+  put(out, "Move layers from the slowest stage to the others, as far as whole layers allow.");
 }
 
 static const struct {
@@ -427,7 +433,7 @@ static const struct {
     {"cuda_graphs", make_graphs},        {"fused_kernels", fuse_neighbors},
     {"fused_launches", fuse_neighbors},  {"faster_network", speed_up_network},
     {"no_straggler", speed_up_rank},     {"overlapped_gradients", overlap_gradients},
-    {"balanced_stages", balance_stages}, {"moved_layers", balance_stages},
+    {"balanced_stages", balance_stages}, {"moved_layers", move_layers},
 };
 
 bool report_put_change_advice(const struct report_practice *practice, const char *change, struct lumos_text *out) {

@@ -73,8 +73,9 @@ static void put_longest_step(const struct report_facts *facts, struct lumos_text
 void report_put_breakdown_reading(const struct report_facts *facts, struct lumos_text *out) {
   bool measured = facts->all.figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
   bool simulated = facts->all.figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
-  lumos_text_format(out, "A bar is the mean step of %s that look alike; shares are of the job\xE2\x80\x99s mean step. ",
-                    facts->ranks.count > 1 ? "ranks" : "steps");
+  lumos_text_format(
+      out, "A bar is the mean step of %s that look alike; shares are of the job\xE2\x80\x99s mean step, each rounded. ",
+      facts->ranks.count > 1 ? "ranks" : "steps");
   if (report_facts_differ(facts)) {
     lumos_text_put(out, facts->edited ? "Before: measured, without the change. After: simulated with it." : "");
   } else if (measured) {

@@ -57,13 +57,14 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
   const struct lumos_job *job = content->job;
   int64_t ranks = lumos_job_weight(job);
   int64_t world = report_world(job);
-  if (ranks == 1 && job->ranks.count == 1 && world != LUMOS_ABSENT && world != ranks) {
-    lumos_text_format(out, "rank %d", job->ranks.items[0].rank); /* which one it is */
+  bool one = ranks == 1 && job->ranks.count == 1 && world != LUMOS_ABSENT && world != ranks;
+  if (one) {
+    lumos_text_format(out, "rank %d", job->ranks.items[0].rank); /* which one it is, counted from 0 */
   } else {
     report_put_counted(out, ranks, "rank");
   }
   if (world != LUMOS_ABSENT && world != ranks) {
-    lumos_text_put(out, " of ");
+    lumos_text_put(out, one ? ", one of " : " of ");
     report_put_count(out, world);
   }
   lumos_string_id shown = LUMOS_NO_STRING;

@@ -320,6 +320,19 @@ int64_t report_facts_step_time(const struct report_facts *facts, enum report_tim
   return mean != LUMOS_ABSENT ? mean : report_row_mean(&facts->all, timeline, FIGURE_STEP_TIME);
 }
 
+const struct report_rows *report_facts_job_rows(const struct report_facts *facts) {
+  return facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
+}
+
+bool report_leaves_measured_out(const struct report_facts *facts) {
+  const struct report_rows *rows = report_facts_job_rows(facts);
+  bool any = false;
+  for (size_t i = 0; i < rows->count; i++) {
+    any |= rows->items[i].left_out_too;
+  }
+  return any;
+}
+
 static bool differs(const struct report_row *row, enum report_figure figure) {
   enum { VISIBLE = 100 }; /* one part in so many of the step: 9 pixels of a bar as long as it, on the page */
   int64_t measured = report_row_mean(row, MEASURED, figure), simulated = report_row_mean(row, SIMULATED, figure);

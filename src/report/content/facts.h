@@ -113,6 +113,10 @@ void report_facts_free(struct report_facts *facts);
  * be seen, some part of a rank's steps by more than 1 % of the step. */
 bool report_facts_differ(const struct report_facts *facts);
 
+/* The job's steps, or its ranks' where the job has none of its own. */
+const struct report_rows *report_facts_job_rows(const struct report_facts *facts);
+/* Is the first step in no mean, measured or simulated? Then the page of the unchanged job has another mean. */
+bool report_leaves_measured_out(const struct report_facts *facts);
 /* Is the step in sums and means? Where the job has no steps of its own, all are; work of no step is in none. */
 bool report_step_counts(const struct report_facts *facts, int32_t step);
 /* How many steps of ranks are in sums, at least 1: what makes a sum "per step and rank". */

@@ -420,6 +420,36 @@ static void find_idle(struct diagnosing *search) {
   add_finding(search, finding);
 }
 
+/* Who is late for a cause that was not recorded, the latest first, where others wait for it much. */
+static void name_unknown_ranks(const struct diagnosing *search, struct lumos_finding *finding) {
+  enum { NEARLY = 80 }; /* per cent of the latest: as of stragglers */
+  const struct lumos_job *job = search->job;
+  const struct diagnosis_rank *ranks = search->figures.ranks;
+  bool *named = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *named);
+  while (finding->rank_count < LUMOS_FINDING_RANKS) {
+    uint32_t latest = LUMOS_NONE;
+    for (uint32_t r = 0; r < job->ranks.count; r++) {
+      bool later = latest == LUMOS_NONE || ranks[r].late_unknown > ranks[latest].late_unknown;
+      latest = !named[r] && ranks[r].late_unknown > 0 && later ? r : latest;
+    }
+    if (latest == LUMOS_NONE || ranks[latest].late_unknown / NEARLY < finding->rank_times[0] / 100) {
+      break;
+    }
+    named[latest] = true;
+    finding->rank_times[finding->rank_count] = ranks[latest].late_unknown;
+    finding->ranks[finding->rank_count++] = latest;
+  }
+  free(named);
+}
+
+static bool has_finding(const struct diagnosing *search, enum lumos_cause cause) {
+  bool has = false;
+  for (size_t i = 0; i < search->findings.count; i++) {
+    has |= search->findings.items[i].cause == cause;
+  }
+  return has;
+}
+
 static void find_rest(struct diagnosing *search) {
   const struct diagnosis_parts *left = &search->left;
   const struct {
@@ -436,6 +466,10 @@ static void find_rest(struct diagnosing *search) {
     finding.cause = rest[i].cause;
     finding.time = rest[i].time;
     finding.waiting = rest[i].cause == LUMOS_CAUSE_NOT_RECORDED ? search->unknown_starts : 0;
+    if (report_share(finding.waiting, search->figures.step) >= LEAST_SHARE &&
+        !has_finding(search, LUMOS_CAUSE_UNRECORDED_RANK)) {
+      name_unknown_ranks(search, &finding);
+    }
     add_finding(search, finding);
   }
 }

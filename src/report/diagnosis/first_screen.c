@@ -48,15 +48,6 @@ static struct report_scope *set_tile(struct report_scope *scope, const char *lab
   return item;
 }
 
-/* Is the first step in no mean, measured or simulated? Then the job's own page has another mean. */
-static bool leaves_measured_out(const struct report_facts *facts) {
-  bool any = false;
-  for (size_t i = 0; i < facts->job_steps.count; i++) {
-    any |= facts->job_steps.items[i].left_out_too;
-  }
-  return any;
-}
-
 /* ", 19.4 ms from the first rank's start to the last one's end, while single ranks take 12.3 ms to 18.6 ms": ranks of one
  * recorded step begin to record at different times, so that no rank takes as long as the step. */
 static void put_ranks_apart(const struct report_facts *facts, int64_t step, struct lumos_text *out) {
@@ -76,14 +67,46 @@ static void put_ranks_apart(const struct report_facts *facts, int64_t step, stru
   }
 }
 
+/* "; with it, steps were measured to take 42.1 ms on average": what the page of the unchanged job says. */
+static void put_mean_with_first(const struct report_facts *facts, struct lumos_text *out) {
+  struct report_row all = report_row_empty(LUMOS_NONE, LUMOS_ABSENT_INT);
+  const struct report_rows *rows = report_facts_job_rows(facts);
+  for (size_t i = 0; i < rows->count && report_leaves_measured_out(facts); i++) {
+    struct report_row row = rows->items[i];
+    row.left_out = row.left_out_too = false;
+    report_row_add(&all, &row, 1);
+  }
+  int64_t mean = report_row_mean(&all, MEASURED, FIGURE_STEP_TIME);
+  if (mean != LUMOS_ABSENT) {
+    lumos_text_put(out, "; with it, steps were measured to take ");
+    report_put_time(out, mean);
+    lumos_text_put(out, " on average");
+  }
+}
+
+void report_put_left_out(const struct report_facts *facts, struct lumos_text *out) {
+  const struct report_rows *rows = report_facts_job_rows(facts);
+  int64_t left_out = LUMOS_ABSENT;
+  for (size_t i = 0; i < rows->count; i++) {
+    int64_t time = rows->items[i].figures[SIMULATED].of[FIGURE_STEP_TIME];
+    left_out = rows->items[i].left_out && time > left_out ? time : left_out;
+  }
+  if (left_out != LUMOS_ABSENT) {
+    lumos_text_put(out, ". The first step, ");
+    report_put_time(out, left_out);
+    lumos_text_put(out, report_leaves_measured_out(facts) ? ", is left out of both: it begins before the change"
+                                                          : ", is left out, as no other precedes it");
+    put_mean_with_first(facts, out);
+  }
+}
+
 /* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out: it begins before the change" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
-  const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
-  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, left_out = LUMOS_ABSENT, steps = 0;
+  const struct report_rows *rows = report_facts_job_rows(facts);
+  int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, steps = 0;
   for (size_t i = 0; i < rows->count; i++) {
     int64_t time = rows->items[i].figures[timeline].of[FIGURE_STEP_TIME];
     if (rows->items[i].left_out) {
-      left_out = time > left_out ? time : left_out;
       continue;
     }
     steps++;
@@ -105,12 +128,7 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
     lumos_text_put(out, " to ");
     report_put_time(out, most);
   }
-  if (left_out != LUMOS_ABSENT) {
-    lumos_text_put(out, ". The first step, ");
-    report_put_time(out, left_out);
-    lumos_text_put(out, leaves_measured_out(facts) ? ", is left out of both" : ", is left out");
-    lumos_text_put(out, ": it begins before the change");
-  }
+  report_put_left_out(facts, out);
 }
 
 /* A line from the least to the most that the step may take, beside where it was measured: in millionths of the width. */
@@ -272,7 +290,7 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
                                   ? "not predicted, because confidence is poor"
                                   : "not predicted, because most is lost outside the recording");
   }
-  (void)set_tile(scope, "Best predicted gain", "opportunity_half", &figure, &evidence);
+  (void)set_tile(scope, "Best predicted gain", "best_gain", &figure, &evidence);
 }
 
 /* How far to believe all that, in one word and one sentence. */

@@ -308,6 +308,13 @@ static void put_action_of(const struct diagnosis_story *story, const struct diag
                                                                                     gain->opportunity, out);
 }
 
+/* Nothing was recorded on any GPU. */
+static void put_recording_gpus(const struct diagnosis_story *story, struct lumos_text *out) {
+  if (story->diagnosis->step_time > 0) {
+    lumos_text_put(out, "If the job uses GPUs, record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].");
+  }
+}
+
 void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
   struct diagnosis_gain best = diagnosis_best_gain(story);
   if (diagnosis_only_computes(story)) {
@@ -317,6 +324,8 @@ void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text
   } else if (story->diagnosis->count > 0) {
     put_action(story, &story->diagnosis->findings[0], out);
     lumos_text_char(out, '.');
+  } else {
+    put_recording_gpus(story, out);
   }
 }
 

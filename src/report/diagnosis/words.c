@@ -261,6 +261,19 @@ static void put_rest_of_bubble(const struct diagnosis_story *story, struct lumos
   }
 }
 
+/* ", nor why ranks 7 and 2 are late, by up to 6.12 ms" */
+static void put_unknown_ranks(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                              struct lumos_text *out) {
+  if (finding->rank_count > 0) {
+    bool one = count_ranks(story, finding) == 1;
+    lumos_text_put(out, ", nor why ");
+    put_ranks(story, finding, out);
+    lumos_text_put(out, one ? " is " : " are up to ");
+    report_put_time(out, finding->rank_times[0]);
+    lumos_text_put(out, " late");
+  }
+}
+
 /* ", most of all for rank 7's (62.8 % of the critical path)": of several, the one that most of the path is on. What the
  * path has outside the recording is no CPU's time, and may be on that rank: without it the share is the least that it can be. */
 static void put_slowest_cpu(const struct diagnosis_story *story, struct lumos_text *out) {
@@ -318,6 +331,9 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
         put_late(story, finding, "data loader", out);
         return;
       }
+      if (finding->cause == LUMOS_CAUSE_NOT_RECORDED && finding_of(story, LUMOS_CAUSE_UNRECORDED_RANK) != NULL) {
+        lumos_text_put(out, "besides the delay of the late rank, ");
+      }
       lumos_text_put(out, subject_of(story, finding->cause));
       put_cost(story, finding->time, out);
       if (finding->cause == LUMOS_CAUSE_BUBBLE && diagnosis_lacks_stages(story->job)) {
@@ -326,6 +342,8 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
         put_rest_of_bubble(story, out);
       } else if (finding->waiting > 0 && finding->cause == LUMOS_CAUSE_CPU_BOUND) {
         put_slowest_cpu(story, out);
+      } else if (finding->cause == LUMOS_CAUSE_NOT_RECORDED) {
+        put_unknown_ranks(story, finding, out);
       } else if (finding->cause == LUMOS_CAUSE_CPU_BOUND &&
                  report_facts_whole(story->facts, SIMULATED)->figures[SIMULATED].of[FIGURE_IDLE_LAUNCH] > 0) {
         lumos_text_put(out, ", launch latency included");
@@ -351,6 +369,7 @@ static void put_step(const struct diagnosis_story *story, struct lumos_text *out
   lumos_text_put(out, before == time ? "still takes " : "takes ");
   if (before == LUMOS_ABSENT || before == time) {
     report_put_time(out, time);
+    lumos_text_put(out, before == time && report_leaves_measured_out(facts) ? " (without the first step)" : "");
     if (diagnosis_is_slowed(story)) {
       lumos_text_put(out, " with the profiler and ");
       report_put_time_beside(out, facts->unprofiled_step, time);
@@ -363,7 +382,7 @@ static void put_step(const struct diagnosis_story *story, struct lumos_text *out
   report_put_time_beside(out, before, time);
   lumos_text_put(out, time > before ? " (+" : " (");
   report_put_share(out, report_share(time - before, before));
-  lumos_text_char(out, ')');
+  lumos_text_put(out, report_leaves_measured_out(facts) ? ", both without the first step)" : ")");
 }
 
 /* ", 90.3 % of it compute": where nobody is to blame and most of the step is no loss, so that a small overhead is not

@@ -42,9 +42,12 @@ static void put_parts(const struct report_facts *facts, struct lumos_text *out) 
 
 static void fill_parts(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct diagnosis_story story = report_story(content);
   report_section(root, "parts");
   if (content->facts.has_streams) {
     put_parts(&content->facts, &text);
+    lumos_text_char(&text, '.');
+    diagnosis_put_own_delay(&story, &text);
   }
   if (text.length > 0) {
     report_set_take(report_section_item(root, "parts"), "parts", &text);
@@ -57,6 +60,7 @@ static void fill_range(const struct report_content *content, struct report_scope
   report_section(root, "step_range");
   if (content->facts.edited) {
     report_put_step_range(&content->facts, true, &text);
+    report_put_left_out(&content->facts, &text);
     report_set_take(report_section_item(root, "step_range"), "range_text", &text);
   }
 }
@@ -112,30 +116,57 @@ static int64_t number_of(const struct report_table *table, size_t row, const cha
   return LUMOS_ABSENT;
 }
 
-/* The row with the largest own delay of those that are not told; as many as there are rows: none. */
+/* What is more than one in so many of the other is told. */
+enum { LEAST_PART = 10 };
+
+struct rank_delay {
+  int64_t own, unknown; /* by what it does, and for a cause that was not recorded; 0: too little of the whole */
+};
+
+static struct rank_delay delay_of(const struct report_table *table, size_t row) {
+  int64_t own = number_of(table, row, "delay"), unknown = number_of(table, row, "unknown");
+  own = own > 0 ? own : 0; /* LUMOS_ABSENT is below 0 */
+  unknown = unknown > 0 ? unknown : 0;
+  return (struct rank_delay){own > unknown / LEAST_PART ? own : 0, unknown > own / LEAST_PART ? unknown : 0};
+}
+
+static int64_t lateness_of(const struct report_table *table, size_t row) {
+  struct rank_delay delay = delay_of(table, row);
+  return report_sum(delay.own, delay.unknown);
+}
+
+/* The latest row of those that are not told; as many as there are rows: none. */
 static size_t latest_row(const struct report_table *table, const bool *told) {
   size_t rows = report_table_rows(table);
   size_t latest = rows;
   for (size_t row = 0; row < rows; row++) {
-    int64_t delay = told[row] ? LUMOS_ABSENT : number_of(table, row, "delay");
-    if (delay > 0 && (latest == rows || delay > number_of(table, latest, "delay"))) {
+    int64_t late = told[row] ? 0 : lateness_of(table, row);
+    if (late > 0 && (latest == rows || late > lateness_of(table, latest))) {
       latest = row;
     }
   }
   return latest;
 }
 
-/* "rank 1 6.49 ms (CPU 5.77 ms, GPU 726.0 µs)" */
+/* "rank 1 6.49 ms (CPU 5.77 ms, GPU 726.0 µs)", "rank 0 26.6 ms (CPU 26.4 ms, GPU 228 µs) and 21.6 ms for a cause that was not recorded" */
 static void put_late_rank(const struct report_table *table, size_t row, struct lumos_text *out) {
   const struct report_cell *name = &table->cells.items[row * table->column_count];
+  struct rank_delay delay = delay_of(table, row);
   lumos_text_add(out, name->bytes, name->length);
   lumos_text_char(out, ' ');
-  report_put_time(out, number_of(table, row, "delay"));
-  lumos_text_put(out, " (CPU ");
-  report_put_time(out, number_of(table, row, "host"));
-  lumos_text_put(out, ", GPU ");
-  report_put_time(out, number_of(table, row, "compute"));
-  lumos_text_char(out, ')');
+  if (delay.own > 0) {
+    report_put_time(out, delay.own);
+    lumos_text_put(out, " (CPU ");
+    report_put_time(out, number_of(table, row, "host"));
+    lumos_text_put(out, ", GPU ");
+    report_put_time(out, number_of(table, row, "compute"));
+    lumos_text_char(out, ')');
+  }
+  if (delay.unknown > 0) {
+    lumos_text_put(out, delay.own > 0 ? " and " : "");
+    report_put_time(out, delay.unknown);
+    lumos_text_put(out, " for a cause that was not recorded");
+  }
 }
 
 static void fill_late_ranks(const struct report_content *content, struct report_scope *root) {
