@@ -63,9 +63,9 @@ static void ranks_late_for_an_unknown_cause_are_named(void **state) {
   add_kind(job, "late_arrival", 3, "unknown", MS(10));
   (void)add_task(job, add_lane(job, 0, "s7", LUMOS_STREAM), LUMOS_GEMM, "gemm", 0, MS(60));
   finish_job(job);
-  expect_sentences(job, "The step takes 100 ms: the recording does not show what the GPUs wait for during 23.8 ms "
-                        "(23.8 %), nor why ranks 2 and 1 are up to 50.0 ms late; the GPUs are idle for 12.5 ms "
-                        "(12.5 %). Record several steps, beginning with the same one on all ranks.");
+  expect_sentences(job, "The step takes 100 ms: the recording does not show what the GPUs wait for during 23.8 ms "
+                        "(23.8 %), nor why ranks 2 and 1 are up to 50.0 ms late; the GPUs are idle for 12.5 ms "
+                        "(12.5 %). Record several steps, beginning with the same one on all ranks.");
   lumos_job_free(job);
 }
 
