@@ -44,6 +44,19 @@ static inline struct fuzz_file fuzz_file(const void *bytes, size_t size) {
   return file;
 }
 
+/* The bytes as a text, to be freed. */
+static inline char *fuzz_text(const void *bytes, size_t size) {
+  char *text = malloc(size + 1);
+  if (text == NULL) {
+    abort();
+  }
+  if (size > 0) {
+    memcpy(text, bytes, size);
+  }
+  text[size] = '\0';
+  return text;
+}
+
 /* A refusal says why. */
 static inline void fuzz_expect_reason(const struct lumos_error *error) {
   if (error->status == LUMOS_DONE || error->text[0] == '\0') {

@@ -31,14 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   size_t rest = end == NULL ? 0 : size - length - 1;
-  char *report = malloc(rest + 1);
-  if (report == NULL) {
-    abort();
-  }
-  if (rest > 0) {
-    memcpy(report, end + 1, rest);
-  }
-  report[rest] = '\0';
+  char *report = fuzz_text(end == NULL ? data : end + 1, rest);
   (void)lumos_gate_is_report(report, rest);
   if (!lumos_gate_baseline(gate, report, &error) || !lumos_gate_test(gate, report, &error)) {
     fuzz_expect_reason(&error);

@@ -1,37 +1,125 @@
 #!/usr/bin/env bash
-# Run every fuzzer of a fuzzing build for a while, on all cores, from its corpus on. What is found lies in FOLDER/findings, and the
-# command that runs it again is printed; a finding that is mended becomes a file of tests/fuzz/corpus with a telling name.
+# Run the fuzzers from their corpora on, and say what they did. What is found lies in FOLDER/findings, and the command that runs it again is printed; a
+# finding that is mended becomes a file of tests/fuzz/corpus with a telling name. New inputs are kept in FOLDER/corpus for the next time.
 #
-#   tests/fuzz/run.sh FOLDER [SECONDS [FUZZER...]]     FOLDER: built with clang, -DLUMOS_FUZZ=ON -DLUMOS_SANITIZE=address,undefined
+#   tests/fuzz/run.sh [OPTION]... [FUZZER...]     all fuzzers by default
+#     --seconds N       for each fuzzer, 60 by default
+#     --hours N         in total, shared out evenly; decimals are allowed
+#     --jobs N          fuzzers at a time; one for each core by default
+#     --coverage        instead of that, the lines of each reader that its corpus and the new inputs reach; --least PERCENT fails below that
+#     --folder FOLDER   of the build, which clang makes with AddressSanitizer and UBSan; build/fuzz by default
 set -euo pipefail
 fuzz=$(cd "$(dirname "$0")" && pwd)
-folder=$1
-seconds=${2:-60}
-shift $(($# < 2 ? $# : 2))
+root=$(cd "$fuzz/../.." && pwd)
+folder=$root/build/fuzz seconds=60 hours='' jobs=$(nproc) coverage=no least=0 names=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds) seconds=$2 && shift ;;
+    --hours) hours=$2 && shift ;;
+    --jobs) jobs=$2 && shift ;;
+    --least) least=$2 && shift ;;
+    --folder) folder=$(mkdir -p "$2" && cd "$2" && pwd) && shift ;;
+    --coverage) coverage=yes ;;
+    -*) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) names+=("$1") ;;
+  esac
+  shift
+done
+
+# Each reader of files, the fuzzer that is its own, and its sources.
+readers=(
+  'traces;trace;src/trace/!(hta).c'
+  'streams;stream;src/stream/*.c'
+  'plans of sweeps;plan;src/sweep/@(grid|rows).c'
+  'tables of GPUs;hardware;src/cost/hardware.c'
+  'networks;network;src/cost/network.c'
+  'models;model;src/program/model_file.c'
+  'thresholds;gate;src/gate/@(thresholds|reports).c'
+  'histories;history;src/history/night.c'
+)
+
+# build FOLDER CMAKE-OPTION...
+build() {
+  local folder=$1
+  shift
+  CC=clang cmake -S "$root" -B "$folder" -DLUMOS_WERROR=ON -DBUILD_TESTING=ON "$@" >/dev/null
+  cmake --build "$folder" -j "$jobs" --target fuzzers >"$folder/build.log" 2>&1 || { tail -n 20 "$folder/build.log" >&2; exit 1; }
+}
+
+# --- Coverage ---
+
+# cover READER FUZZER SOURCE...: a line of the table; the lines that are not reached go to a file.
+cover() {
+  local reader=$1 name=$2 corpora=("$fuzz/corpus/$2") build=$folder/coverage
+  local program=$build/fuzz/fuzz-$name profile=$build/$name.profdata
+  shift 2
+  [ ! -d "$folder/corpus/$name" ] || [ -z "$(ls "$folder/corpus/$name")" ] || corpora+=("$folder/corpus/$name")
+  LLVM_PROFILE_FILE=$build/$name.profraw "$program" "${corpora[@]}" >"$build/$name.log" 2>&1 ||
+    { tail -n 3 "$build/$name.log" >&2; return 1; }
+  llvm-profdata merge -sparse "$build/$name.profraw" -o "$profile"
+  llvm-cov show "$program" -instr-profile="$profile" "$@" | grep -E '^(/|  +[0-9]+\|  +0\|)' >"$build/$name.missed" || true
+  llvm-cov export -summary-only "$program" -instr-profile="$profile" "$@" |
+    jq -r --arg reader "$reader" --argjson least "$least" --arg inputs "$(tail -n 1 "$build/$name.log" | cut -d ' ' -f 1)" \
+      '.data[0].totals | "| \($reader) | \($inputs) | \(.lines.covered) of \(.lines.count) | \(.lines.percent * 10 | floor / 10) % |",
+       if .lines.percent < $least then halt_error(1) else empty end'
+}
+
+if [ "$coverage" = yes ]; then
+  shopt -s extglob
+  build "$folder/coverage" -DCMAKE_BUILD_TYPE=Coverage -DCMAKE_C_FLAGS='-O1 -fprofile-instr-generate -fcoverage-mapping'
+  printf '| reader | inputs | lines reached | share |\n|---|---|---|---|\n'
+  status=0
+  for row in "${readers[@]}"; do
+    IFS=';' read -r reader name sources <<<"$row"
+    [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]] || continue
+    # shellcheck disable=SC2086 # a pattern
+    cover "$reader" "$name" $root/$sources || status=1
+  done
+  echo "Lines that are not reached: $folder/coverage/*.missed"
+  exit $status
+fi
+
+# --- Fuzzing ---
+
+build "$folder" -DLUMOS_FUZZ=ON -DLUMOS_SANITIZE=address,undefined
 findings=$folder/findings
 mkdir -p "$findings"
 
-# fuzz_one NAME: new inputs are kept in FOLDER/corpus/NAME for the next time.
+# fuzz_one NAME SECONDS: after a finding it goes on, up to ten of them.
 fuzz_one() {
-  local name=$1 options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096)
+  local name=$1 begin=$SECONDS log=$folder/fuzz-$1.log found=0 runs=0 added=0 edges=- left=$2
+  local options=(-timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1)
   mkdir -p "$folder/corpus/$name"
   case $name in
     job | stream | trace) options+=(-max_len=24576) ;;
+    plan | gate | history) options+=(-max_len=8192) ;;
     selector) options+=(-max_len=256) ;;
   esac
   [ ! -e "$fuzz/$name.dict" ] || options+=(-dict="$fuzz/$name.dict")
-  if "$folder/fuzz/fuzz-$name" "$folder/corpus/$name" "$fuzz/corpus/$name" "${options[@]}" \
-    -artifact_prefix="$findings/$name-" >"$folder/fuzz-$name.log" 2>&1; then
-    printf '%-10s %s\n' "$name" "$(grep -a 'DONE' "$folder/fuzz-$name.log" | tr -s ' \t' ' ' | cut -c1-90)"
-  else
-    printf '%-10s FOUND SOMETHING: %s\n' "$name" "$(grep -am1 -E '^SUMMARY|does not hold|ERROR:' "$folder/fuzz-$name.log")"
-    grep -a -o "$findings/$name-.*" "$folder/fuzz-$name.log" | sed "s|^|           $folder/fuzz/fuzz-$name |"
-    return 1
-  fi
+  while [ "$left" -gt 0 ] && [ $found -lt 10 ]; do
+    "$folder/fuzz/fuzz-$name" "$folder/corpus/$name" "$fuzz/corpus/$name" "${options[@]}" -max_total_time="$left" \
+      -artifact_prefix="$findings/$name-" >"$log" 2>&1 || {
+      found=$((found + 1))
+      grep -a -m1 -E '^SUMMARY|does not hold|ERROR:' "$log" | sed "s/^/$name: /" >&2
+      sed -n "s|.*Test unit written to |  $folder/fuzz/fuzz-$name |p" "$log" >&2
+    }
+    runs=$((runs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | grep . || echo 0)))
+    added=$((added + $(sed -n 's/^stat::new_units_added: *//p' "$log" | grep . || echo 0)))
+    edges=$(grep -a -o ' cov: [0-9]*' "$log" | tail -n 1 | tr -dc 0-9)
+    left=$(($2 - (SECONDS - begin)))
+  done
+  printf '| %s | %d | %d | %d | %s | %d |\n' "$name" $((SECONDS - begin)) "$runs" "$added" "${edges:--}" "$found"
 }
 export -f fuzz_one
-export fuzz folder seconds findings
+export fuzz folder findings
 
-names=("$@")
 [ ${#names[@]} -gt 0 ] || for source in "$fuzz"/corpus/*/; do names+=("$(basename "$source")"); done
-printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'fuzz_one {}'
+[ -z "$hours" ] || seconds=$(awk -v hours="$hours" -v count=${#names[@]} 'BEGIN { print int(hours * 3600 / count) }')
+[ "$seconds" -gt 0 ] || { echo "That is less than a second for each of ${#names[@]} fuzzers." >&2; exit 2; }
+printf '%s\n' "${names[@]}" | xargs -P "$jobs" -I{} bash -euo pipefail -c "fuzz_one {} $seconds" >"$folder/summary.rows"
+{
+  printf '| fuzzer | seconds | runs | new inputs | edges reached | findings |\n|---|---|---|---|---|---|\n'
+  sort "$folder/summary.rows"
+  awk -F '|' '{ time += $3; runs += $4; added += $5; found += $7 } END { printf "| all | %d | %d | %d | | %d |\n", time, runs, added, found }' "$folder/summary.rows"
+} | tee "$folder/summary.md"
+! awk -F '|' '$7 > 0' "$folder/summary.rows" | grep -q .
