@@ -67,7 +67,7 @@ static void put_ranks_apart(const struct report_facts *facts, int64_t step, stru
   }
 }
 
-/* "; with it, steps were measured to take 42.1 ms on average": what the page of the unchanged job says. */
+/* "; with it the measured mean is 42.1 ms": what the page of the unchanged job says. */
 static void put_mean_with_first(const struct report_facts *facts, struct lumos_text *out) {
   struct report_row all = report_row_empty(LUMOS_NONE, LUMOS_ABSENT_INT);
   const struct report_rows *rows = report_facts_job_rows(facts);
@@ -78,9 +78,8 @@ static void put_mean_with_first(const struct report_facts *facts, struct lumos_t
   }
   int64_t mean = report_row_mean(&all, MEASURED, FIGURE_STEP_TIME);
   if (mean != LUMOS_ABSENT) {
-    lumos_text_put(out, "; with it, steps were measured to take ");
+    lumos_text_put(out, "; with it the measured mean is ");
     report_put_time(out, mean);
-    lumos_text_put(out, " on average");
   }
 }
 
@@ -94,13 +93,13 @@ void report_put_left_out(const struct report_facts *facts, struct lumos_text *ou
   if (left_out != LUMOS_ABSENT) {
     lumos_text_put(out, ". The first step, ");
     report_put_time(out, left_out);
-    lumos_text_put(out, report_leaves_measured_out(facts) ? ", is left out of both: it begins before the change"
+    lumos_text_put(out, report_leaves_measured_out(facts) ? ", begins before the change"
                                                           : ", is left out, as no other precedes it");
     put_mean_with_first(facts, out);
   }
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out: it begins before the change" */
+/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out, as no other precedes it" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = report_facts_job_rows(facts);
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, steps = 0;

@@ -17,7 +17,7 @@ void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text
  * (grade, reason), `tiles` (label, term, figure, evidence), `trust` (the same). */
 void report_fill_first_screen(const struct report_content *content, struct report_scope *scope);
 
-/* ". The first step, 51.0 ms, is left out of both: it begins before the change; with it ..." of a changed job. */
+/* ". The first step, 51.0 ms, begins before the change; with it ..." of a changed job. */
 void report_put_left_out(const struct report_facts *facts, struct lumos_text *out);
 /* Of a predicted step: "90 % range 88.1 ms to 91.2 ms", or "range unknown". */
 void report_put_step_range(const struct report_facts *facts, bool with_source, struct lumos_text *out);
