@@ -162,7 +162,8 @@ static void verdict_of_waiting(void **state) {
       {{.compute = MS(7), .transfer = MS(1), .bubble = MS(2)},
        "The step takes 10.0 ms: the pipeline bubble costs 2.00 ms (20.0 %)."},
       {{.compute = MS(4), .transfer = MS(4), .wait = MS(2)},
-       "The step takes 10.0 ms: exposed communication takes 4.00 ms (40.0 %)."},
+       "The step takes 10.0 ms: exposed communication, without waiting, takes 4.00 ms (40.0 %)."},
+      {{.compute = MS(6), .transfer = MS(4)}, "The step takes 10.0 ms: exposed communication takes 4.00 ms (40.0 %)."},
       {{.compute = 9600000, .transfer = 400000},
        "The step takes 10.0 ms: the GPU computes for 9.60 ms (96.0 %), and no overhead is above 5 %."},
   };

@@ -235,9 +235,20 @@ bool diagnosis_has_all_ranks(const struct lumos_job *job) {
   return world != LUMOS_ABSENT_INT && lumos_job_weight(job) >= world;
 }
 
+/* Is some exposed communication no transfer? Then the page says how much it is in all. */
+static bool waits_exposed(const struct diagnosis_story *story) {
+  enum report_timeline timeline = report_facts_spoken(story->facts);
+  const struct report_row *whole = report_facts_whole(story->facts, timeline);
+  return report_row_mean(whole, timeline, FIGURE_EXPOSED_COMMUNICATION) >
+         report_row_mean(whole, timeline, FIGURE_COMMUNICATION_TRANSFER);
+}
+
 static const char *subject_of(const struct diagnosis_story *story, enum lumos_cause cause) {
   if (cause == LUMOS_CAUSE_UNSPLIT && diagnosis_has_all_ranks(story->job)) {
     return diagnosis_unmatched;
+  }
+  if (cause == LUMOS_CAUSE_COMMUNICATION && waits_exposed(story)) {
+    return "exposed communication, without waiting, takes ";
   }
   bool one = lumos_job_weight(story->job) == 1 && subjects[cause].one != NULL;
   return one ? subjects[cause].one : subjects[cause].several;
