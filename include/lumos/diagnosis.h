@@ -99,6 +99,7 @@ struct lumos_diagnosis {
   struct lumos_finding
       *findings; /* the worst first, the profiler behind all; at least one where there is a step on GPUs */
   size_t count;
+  bool cpus_set_pace; /* threads' own work, calls and gaps take more than half of the critical path */
   enum lumos_confidence confidence;
   enum lumos_limit limit;                       /* the worst */
   int64_t limit_share;                          /* its size, in millionths; LUMOS_ABSENT */

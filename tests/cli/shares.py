@@ -320,11 +320,11 @@ def launching_parts(text, match):
         compare(text, match['launch'], of_job('idle_launch', 'simulated'))
     if match['waiting']:
         compare(text, match['waiting'], waiting)
-    if match['less']:
-        less = (0 if match['only'] == 'data loading' else stopped_before()) + loader
-        compare(text, match['less'], less)
     if match['stopped']:
+        less += stopped_before()
         compare(text, match['stopped'], stopped_before())
+    if match['loader']:
+        less += loader
         compare(text, match['loader'], loader)
     compare(text, match['all'], of_job('idle_host', 'simulated') + of_job('idle_launch', 'simulated') + waiting - less)
 
@@ -332,8 +332,8 @@ def launching_parts(text, match):
 RULES = [(re.compile(pattern), rule) for pattern, rule in [
     (r'The bubble is a mean over ranks: (?:(?P<all>%s), of which )?(?P<rest>%s) is what the schedule costs and (?P<stages>%s) what unequal stages cost' % (SHARE, SHARE, SHARE), bubble_parts),
     (r'The headline\u2019s (?P<all>%s) of the step is (?P<host>%s) CPU-bound(?:(?:,| and) (?P<launch>%s) launch latency)?(?: and (?P<waiting>%s) waiting for other ranks, whose CPUs are behind)?'
-     r'(?:, without (?P<less>%s)(?: that counts as (?P<only>synchronization|data loading)|: (?P<stopped>%s) for synchronization and (?P<loader>%s) for data loading))?\.?$'
-     % ((SHARE,) * 7), launching_parts),
+     r'(?:, less (?P<stopped>%s) that counts as synchronization)?(?:(?:, less| and) (?P<loader>%s) that counts as data loading)?\.?$'
+     % ((SHARE,) * 6), launching_parts),
     (r'The headline adds (?P<said>%s) of waiting for' % SHARE, headline_adds),
     (r'The headline adds (?P<said>%s) that is CPU-bound because a synchronization' % SHARE, lambda text, match: compare(text, match['said'], stopped_before())),
     (r'^(?P<what>%s) (?P<all>%s) of the step(?P<ranks>: .*)?$' % ('|'.join(LOSSES), SHARE), loss),

@@ -140,10 +140,13 @@ static void a_bubble_asks_for_a_better_schedule(void **state) {
     struct lumos_error error = {LUMOS_DONE, ""};
     struct lumos_text out = LUMOS_TEXT_BUFFER;
     add_kind(job, "bubble_theory", LUMOS_ABSENT_INT, cases[i][0], 300000);
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, i == 1 ? "launch" : "gemm", MS(60));
+    add_kind(job, "critical_path_kind", LUMOS_ABSENT_INT, i == 1 ? "gemm" : "launch", MS(40));
     struct lumos_diagnosis diagnosis = diagnose(job);
     assert_true(lumos_report_verdict(job, &out, &error));
     lumos_text_char(&out, '\0');
     assert_non_null(strstr(out.bytes, cases[i][1]));
+    assert_int_equal(strstr(out.bytes, "; CPUs set how long passes take. ") != NULL, i == 1);
     lumos_text_free(&out);
     forget(job, &diagnosis);
   }
@@ -192,13 +195,13 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
        6,
        0,
        {4, 4},
-       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (lumos-transform --split 4,4)",
+       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (simulated by lumos-transform --split 4,4)",
        "stage 1 (rank 1) has 1.7 times the work of other stages, because it holds more layers, so stage 0 idles: the "},
       {2,
        3,
        MS(25),
        {4, 1},
-       "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (lumos-transform --split 4,1; "
+       "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (simulated by lumos-transform --split 4,1; "
        "a stage keeps at least one layer)",
        "stage 1 (rank 1) holds "},
       {1,
@@ -226,7 +229,7 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
     } else {
       fail_msg("case %zu: the first finding is %s", i, lumos_cause_name(diagnosis.findings[0].cause));
     }
-    lumos_text_free(&out);
+    out.length = 0;
     struct report_facts facts; /* what that gains is what moving these layers gains, not equal stages */
     report_facts_read(job, &facts);
     struct report_opportunity changes[] = {{.kind = lumos_intern_text(job->strings, "balanced_stages"), .half = MS(50)},
@@ -234,6 +237,12 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
     const struct report_opportunities opportunities = {.job = job, .changes = {changes, 2, 2}, .step = MS(100)};
     const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
     assert_int_equal(diagnosis_cure(&story).share, cases[i].split[1] < cases[i].second ? 300000 : LUMOS_ABSENT);
+    diagnosis_put_own_delay(&story, &out);
+    lumos_text_char(&out, '\0');
+    assert_non_null(strstr(out.bytes, "what unequal stages cost"));
+    assert_int_equal(strstr(out.bytes, "; moving whole layers would not help.") != NULL,
+                     cases[i].split[1] == cases[i].second);
+    lumos_text_free(&out);
     report_facts_free(&facts);
     job->tasks.items[0].layer = 100; /* of a layer that the model lacks, so that layers are not known */
     lumos_diagnosis_free(&diagnosis);

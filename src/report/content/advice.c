@@ -382,7 +382,8 @@ static void make_graphs(const struct report_practice *practice, struct lumos_tex
   } else {
     put(out, practice->blocked > 0 ? "Remove synchronizations from the passes, then capture each in a CUDA graph"
                                    : "Capture each pass in a CUDA graph");
-    put(out, ": torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.");
+    put(out, compiles_any(practice) ? ": mode=\"reduce-overhead\" of torch.compile, or torch.cuda.graph."
+                                    : ": torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph.");
   }
 }
 

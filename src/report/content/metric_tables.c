@@ -846,16 +846,22 @@ static const struct report_cell *find_last_rank(const struct report_table *waits
   return most > all / 2 ? last : NULL;
 }
 
-/* Nobody is late by what it does; there may be a rank that others wait for all the same. */
-static void put_longest_wait(const struct report_table *waits, const struct report_table *stragglers, bool known,
-                             struct lumos_text *out) {
+/* What the last rank is late by for a cause that was not recorded; LUMOS_ABSENT: nothing is known of it. */
+static int64_t unknown_delay(const struct report_table *stragglers, const struct report_cell *last) {
   enum { UNKNOWN = 9 };
-  const struct report_cell *last = known ? find_last_rank(waits) : NULL;
   int64_t unknown = LUMOS_ABSENT;
   for (size_t row = 0; last != NULL && row < report_table_rows(stragglers); row++) {
     bool is_last = same_cell(&stragglers->cells.items[row * stragglers->column_count], last);
     unknown = is_last ? report_table_value(stragglers, row, UNKNOWN) : unknown;
   }
+  return unknown;
+}
+
+/* Nobody is late by what it does; there may be a rank that others wait for all the same. */
+static void put_longest_wait(const struct report_table *waits, const struct report_table *stragglers, bool known,
+                             struct lumos_text *out) {
+  const struct report_cell *last = known ? find_last_rank(waits) : NULL;
+  int64_t unknown = unknown_delay(stragglers, last);
   if (last != NULL) {
     lumos_text_put(out, "Ranks wait most for ");
     lumos_text_add(out, last->bytes, last->length);
@@ -877,13 +883,14 @@ static void put_longest_wait(const struct report_table *waits, const struct repo
 }
 
 /* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more of which nothing was recorded" */
-bool report_has_straggler(const struct report_table *stragglers) {
-  enum { STRAGGLER = 8 };
-  bool any = false;
+bool report_has_late_rank(const struct report_table *waits, const struct report_table *stragglers) {
+  enum { DELAY = 1, STRAGGLER = 8 };
+  bool any = false, known = false;
   for (size_t row = 0; row < report_table_rows(stragglers); row++) {
     any |= report_table_value(stragglers, row, STRAGGLER) != LUMOS_ABSENT;
+    known |= report_table_value(stragglers, row, DELAY) != LUMOS_ABSENT;
   }
-  return any;
+  return any || (known && unknown_delay(stragglers, find_last_rank(waits)) > 0);
 }
 
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,

@@ -57,7 +57,7 @@ void report_put_path_finding(const struct report_facts *facts, const struct repo
 void report_put_kinds_finding(const struct report_table *kinds, struct lumos_text *out);
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out);
 /* Does the finding name a late rank? */
-bool report_has_straggler(const struct report_table *stragglers);
+bool report_has_late_rank(const struct report_table *waits, const struct report_table *stragglers);
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out);
 

@@ -559,6 +559,7 @@ void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnos
     diagnosis->count = search.findings.count;
   }
   diagnosis->step_time = search.figures.step;
+  diagnosis->cpus_set_pace = diagnosis->count > 0 && cpus_set_the_pace(&search);
   diagnosis_judge(&search.figures, diagnosis);
   diagnosis_figures_free(&search.figures);
   report_facts_free(&facts);

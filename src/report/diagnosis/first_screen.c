@@ -234,6 +234,14 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
   (void)set_tile(scope, "MFU", "mfu", &figure, &evidence);
 }
 
+/* Is it CPU time that the change saves? */
+static bool is_of_cpus(const struct diagnosis_story *story, const struct diagnosis_gain *gain) {
+  const char *kind = gain->opportunity == NULL || gain->opportunity->kind == LUMOS_NO_STRING
+                         ? ""
+                         : lumos_string(story->job->strings, gain->opportunity->kind);
+  return strcmp(kind, "cuda_graphs") == 0 || strcmp(kind, "host") == 0;
+}
+
 /* What the gain is by; the lines above have the step if they tell of the same gain, and what to do. */
 static void put_gain_evidence(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                               struct lumos_text *out) {
@@ -254,6 +262,9 @@ static void put_gain_evidence(const struct diagnosis_story *story, const struct 
   }
   if (report_range_known(gain->range) && gain->range.high >= diagnosis_gain_base(story)) {
     lumos_text_put(out, ", so it may gain nothing");
+  }
+  if (is_of_cpus(story, gain) && story->diagnosis->limit == LUMOS_LIMIT_PROFILER) {
+    lumos_text_put(out, "; some of it may be the profiler\xE2\x80\x99s own time");
   }
   int64_t spread = story->facts->step_spread;
   if (spread != LUMOS_ABSENT && llabs(spread) > gain->share) {

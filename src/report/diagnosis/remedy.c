@@ -63,13 +63,14 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
   lumos_text_put(out, " more there than similar ranks in each step");
 }
 
-/* "Move 2 of the stage's 4 layers to other stages (lumos-transform --split 5,5,4,2)"; false: nothing is to be moved. */
+/* "Move 2 of the stage's 4 layers to other stages (simulated by lumos-transform --split 5,5,4,2)"; false: nothing is to be moved. */
 static bool put_split(const struct lumos_finding *finding, struct lumos_text *out) {
   int32_t surplus = diagnosis_moves_layers(finding) ? finding->layers - finding->split[finding->stage] : 0;
   bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
   if (surplus > 0) {
-    lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (lumos-transform --split ",
-                      surplus, finding->layers);
+    lumos_text_format(
+        out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (simulated by lumos-transform --split ",
+        surplus, finding->layers);
     for (int32_t s = 0; s < finding->stages; s++) {
       lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
     }

@@ -2,6 +2,7 @@
 #include "report/diagnosis/words.h"
 
 #include "report/diagnosis/figures.h"
+#include "report/diagnosis/gains.h"
 #include "report/diagnosis/imbalance.h"
 #include "report/diagnosis/remedy.h"
 #include "report/text/names.h"
@@ -14,6 +15,7 @@ enum {
   ROUNDED = 10,  /* millionths: sums of shares that differ by less are the same but for rounding */
   WAITS_FOR = 2, /* a rank waits for the late one if it waits for at least one in so many ns of its delay */
   TEN = 10,
+  ALMOST_ALL = 999500, /* millionths: 100 % as printed */
 };
 
 /* ---- Small parts ---- */
@@ -136,7 +138,10 @@ static void put_late(const struct diagnosis_story *story, const struct lumos_fin
     lumos_text_put(out, is_doubtful(story) ? " seems " : " is ");
   }
   put_time_late(story, finding, out);
-  lumos_text_put(out, silent ? ", as its CPU shows no op or launch for most of that time" : "");
+  bool all = story->diagnosis->limits[LUMOS_LIMIT_BLAMED_UNKNOWN].size >= ALMOST_ALL;
+  lumos_text_put(out, silent && all ? ", as its CPU shows no op or launch meanwhile"
+                      : silent      ? ", as its CPU shows no op or launch for most of that time"
+                                    : "");
   put_waiting_ranks(story, finding, out);
 }
 
@@ -455,6 +460,13 @@ static void put_no_overhead(const struct diagnosis_story *story, struct lumos_te
   lumos_text_put(out, " is above 5\xC2\xA0%");
 }
 
+/* What stages wait for is how long the others' passes take, which may be the CPUs': then a cure of CPU time is no surprise. */
+static void put_pace(const struct lumos_diagnosis *diagnosis, const struct lumos_finding *first,
+                     struct lumos_text *out) {
+  bool of_pipeline = first->cause == LUMOS_CAUSE_BUBBLE || first->cause == LUMOS_CAUSE_IMBALANCE;
+  lumos_text_put(out, of_pipeline && diagnosis->cpus_set_pace ? "; CPUs set how long passes take" : "");
+}
+
 void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct lumos_diagnosis *diagnosis = story->diagnosis;
   if (diagnosis->step_time == LUMOS_ABSENT) {
@@ -483,6 +495,7 @@ void diagnosis_put_sentence(const struct diagnosis_story *story, struct lumos_te
     diagnosis_put_next_late(story, out);
   }
   put_not_recorded(story, first, out);
+  put_pace(diagnosis, first, out);
   lumos_text_char(out, '.');
 }
 
@@ -509,7 +522,7 @@ static void put_part(int64_t share, const char *before, const char *after, struc
 }
 
 /* " The headline's 34.9 % of the step is 38.7 % CPU-bound, 1.8 % launch latency and 13.0 % waiting for other ranks, whose CPUs
- * are behind, without 18.6 %: 12.5 % for synchronization and 6.1 % for data loading.": where that is all. */
+ * are behind, less 12.5 % that counts as synchronization and 6.1 % that counts as data loading.": where that is all. */
 static void put_parts_of_launching(const struct diagnosis_story *story, const struct lumos_finding *finding,
                                    struct lumos_text *out) {
   const struct report_row *whole = report_facts_whole(story->facts, SIMULATED);
@@ -526,12 +539,8 @@ static void put_parts_of_launching(const struct diagnosis_story *story, const st
     lumos_text_put(out, " CPU-bound");
     put_part(launch, waiting > 0 ? ", " : " and ", " launch latency", out);
     put_part(waiting, " and ", " waiting for other ranks, whose CPUs are behind", out);
-    put_part(stopped + loader, ", without ", "", out);
-    put_part(stopped > 0 && loader > 0 ? stopped : 0, ": ", " for synchronization", out);
-    lumos_text_put(out, stopped > 0 && loader == 0   ? " that counts as synchronization"
-                        : loader > 0 && stopped == 0 ? " that counts as data loading"
-                                                     : "");
-    put_part(stopped > 0 ? loader : 0, " and ", " for data loading", out);
+    put_part(stopped, ", less ", " that counts as synchronization", out);
+    put_part(loader, stopped > 0 ? " and " : ", less ", " that counts as data loading", out);
     lumos_text_char(out, '.');
   } else if (waiting > 0) {
     put_part(waiting, " The headline adds ", " of waiting for other ranks, whose CPUs are behind.", out);
@@ -558,6 +567,8 @@ static void put_parts_of_bubble(const struct diagnosis_story *story, struct lumo
     report_put_share(out, stage->share);
     lumos_text_put(out, " what unequal stages cost, as ");
     put_heavy_stage(story, stage, out);
+    bool stays = stage->layers != LUMOS_ABSENT_INT && !diagnosis_moves_layers(stage);
+    lumos_text_put(out, stays ? "; moving whole layers would not help" : "");
     lumos_text_char(out, '.');
   } else if (stage != NULL) {
     lumos_text_put(out, " What the imbalance costs is a part of the bubble.");
@@ -570,8 +581,7 @@ void diagnosis_put_path_link(const struct diagnosis_story *story, struct lumos_t
     return;
   }
   if (first->cause == LUMOS_CAUSE_BUBBLE || first->cause == LUMOS_CAUSE_IMBALANCE) {
-    lumos_text_put(out, " The CPUs set how long passes take; the bubble in the headline is what other stages wait "
-                        "meanwhile.");
+    lumos_text_put(out, " The bubble in the headline is what other stages wait meanwhile.");
   } else if (first->cause == LUMOS_CAUSE_SLOW_CPU) {
     lumos_text_put(out, " The other ranks compute meanwhile, and then wait for the CPU of ");
     put_ranks(story, first, out);

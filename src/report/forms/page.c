@@ -697,7 +697,7 @@ static void fill_losses(const struct page *page, struct report_scope *root) {
   const int64_t *of = report_facts_whole(facts, report_facts_spoken(facts))->figures[report_facts_spoken(facts)].of;
   struct report_waits waits;
   report_waits_read(facts, &waits);
-  waits.has_late = report_has_straggler(metric_table(page, METRICS_STRAGGLERS));
+  waits.has_late = report_has_late_rank(metric_table(page, METRICS_WAITS), metric_table(page, METRICS_STRAGGLERS));
   bool pipeline = page->content->passes.stages.count > 0 && page->content->passes.pipeline > 1;
   bool waits_first = of[FIGURE_COMMUNICATION_WAIT] > of[FIGURE_PIPELINE_BUBBLE];
   report_section(root, "losses");
