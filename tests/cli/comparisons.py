@@ -19,7 +19,7 @@ OF_EVERY_JOB = re.compile('|'.join([
     r'^(?:Capture|Record|Use|Try|Launch|Make|Convert|Move|Attend|Multiply|Accumulate|Keep|Overlap|Halving|Write|Fuse|Give|Avoid|Replace|Look|Remove|Balance|Clear|Load|Compile) ', r'^The delay in the headline',
     r'^Fusing .*: a step of ', r'^What the imbalance costs', r'No kind of work alone', r'^no change saves more', r'^The stronger the color', r'worst step$', r'^of the late rank',
     r'a step of at least', r'would take at least', r'^less than 0\.5', r'^Headline', r'^recorded steps longer', r'^What .* takes? longer',
-    r'^no longer', r'^a stage keeps at least one layer', r'^These steps contain some of what the profiler costs', r'may be longer than every', r'^The error', r'^Kinds with less than', r'^so that no', r'latest ranks', r'^no kind of work',
+    r'less [^;]* that counts as (?:synchronization|data loading)', r'^no longer', r'^a stage keeps at least one layer', r'^These steps contain some of what the profiler costs', r'may be longer than every', r'^The error', r'^Kinds with less than', r'^so that no', r'latest ranks', r'^no kind of work',
 ]))
 
 
