@@ -16,14 +16,15 @@ bool lumos_folder_list(const char *folder, struct lumos_names *names, struct lum
     return lumos_fail(error, "%s: cannot list the folder: %s", folder, strerror(errno));
   }
   const struct dirent *entry = NULL;
-  while ((entry = readdir(listing)) != NULL) {
+  for (errno = 0; (entry = readdir(listing)) != NULL; errno = 0) {
     if (entry->d_name[0] != '.') {
       lumos_vector_push(names, lumos_copied(entry->d_name, strlen(entry->d_name) + 1, 1));
     }
   }
+  int reason = errno;
   (void)closedir(listing);
   lumos_vector_sort(names, by_name);
-  return true;
+  return reason == 0 || lumos_fail(error, "%s: cannot list the folder: %s", folder, strerror(reason));
 }
 
 void lumos_names_free(struct lumos_names *names) {

@@ -1,6 +1,6 @@
 /* Bytes out. A regular file is written beside its place without a name, which it gets when it is whole, so that a reader sees the old
- * file or the new one and never a half, and nothing is left of a tool that a signal stops. File systems that know no files without a name,
- * such as NFS, give it a temporary one. Devices, pipes and standard output are written as they are.
+ * file or the new one and never a half, and nothing is left of a tool that a signal stops. On file systems that know no files without a name,
+ * such as NFS, it loses a temporary one at once, and is copied when it is whole. Devices, pipes and standard output are written as they are.
  */
 #include "base/output.h"
 
@@ -89,26 +89,47 @@ static int open_unnamed(const char *path) {
   return descriptor;
 }
 
+/* No signal ends the tool until they are let through again. */
+static void hold_signals(sigset_t *before) {
+  sigset_t all;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void release_signals(const sigset_t *before) { (void)pthread_sigmask(SIG_SETMASK, before, NULL); }
+
+/* The same, of a file that had one; *reason: why not. */
+static int open_forgotten(const char *path, int *reason) {
+  char *temporary = hidden_name(path, ".XXXXXX");
+  sigset_t before;
+  hold_signals(&before);
+  int descriptor = mkostemp(temporary, O_CLOEXEC);
+  *reason = descriptor < 0 ? errno : 0;
+  if (descriptor >= 0 && unlink(temporary) != 0) {
+    *reason = errno;
+    (void)close(descriptor);
+    descriptor = -1;
+  }
+  release_signals(&before);
+  free(temporary);
+  return descriptor;
+}
+
 static bool open_beside(struct lumos_output *output, const char *path, struct lumos_error *error) {
   size_t folder = folder_length(path);
   if (path[folder] == '\0') {
     return lumos_fail(error, "%s: cannot write: it names a folder; add a file name", path);
   }
+  int reason = 0;
   output->text.descriptor = open_unnamed(path);
-  if (output->text.descriptor >= 0) {
-    output->unnamed = true;
-    output->path = lumos_copied_text(path);
-    return true;
+  output->kind = LUMOS_OUTPUT_UNNAMED;
+  if (output->text.descriptor < 0) {
+    output->text.descriptor = open_forgotten(path, &reason);
+    output->kind = LUMOS_OUTPUT_FORGOTTEN;
   }
-  char *temporary = hidden_name(path, ".XXXXXX");
-  int descriptor = mkostemp(temporary, O_CLOEXEC);
-  if (descriptor < 0) {
-    int reason = errno;
-    free(temporary);
+  if (output->text.descriptor < 0) {
     return fail_in_folder(path, folder, reason, error);
   }
-  output->text.descriptor = descriptor;
-  output->temporary = temporary;
   output->path = lumos_copied_text(path);
   return true;
 }
@@ -122,7 +143,9 @@ static bool is_standard_output(const char *path) {
 static bool open_path(struct lumos_output *output, const char *path, struct lumos_error *error) {
   struct stat about;
   if (stat(path, &about) != 0) {
-    return open_beside(output, path, error);
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES
+               ? open_beside(output, path, error)
+               : lumos_fail(error, "%s: cannot write: %s", path, strerror(errno));
   }
   if (S_ISDIR(about.st_mode)) {
     return lumos_fail(error, "%s: cannot write: it is a folder; add a file name", path);
@@ -135,7 +158,8 @@ static bool open_path(struct lumos_output *output, const char *path, struct lumo
   }
   /* A link to a file stays a link: what it names is replaced. */
   char *target = realpath(path, NULL);
-  bool good = open_beside(output, target != NULL ? target : path, error);
+  bool good = target != NULL ? open_beside(output, target, error)
+                             : lumos_fail(error, "%s: cannot write: %s", path, strerror(errno));
   free(target);
   return good;
 }
@@ -202,16 +226,53 @@ static int give_name(struct lumos_output *output) {
   char from[sizeof descriptors + 12], suffix[32];
   (void)snprintf(from, sizeof from, "%s/%d", descriptors, output->text.descriptor);
   int reason = linkat(AT_FDCWD, from, AT_FDCWD, output->path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-  sigset_t all, before;
-  (void)sigfillset(&all);
-  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t before;
+  hold_signals(&before);
   for (unsigned turn = 0; reason == EEXIST && turn < UINT16_MAX; turn++) {
     (void)snprintf(suffix, sizeof suffix, ".%ld-%u", (long)getpid(), turn);
     char *hidden = hidden_name(output->path, suffix);
     reason = replace(output, from, hidden);
     free(hidden);
   }
-  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  release_signals(&before);
+  return reason;
+}
+
+/* Returns errno or 0. */
+static int copy_bytes(int from, int to) {
+  enum { PIECE = 1 << 16 };
+  char *bytes = lumos_allocate(PIECE);
+  int reason = lseek(from, 0, SEEK_SET) == 0 ? 0 : errno;
+  for (ssize_t count = 1; reason == 0 && count != 0;) {
+    count = read(from, bytes, PIECE);
+    reason = count < 0 && errno != EINTR ? errno : 0;
+    for (ssize_t at = 0; reason == 0 && at < count;) {
+      ssize_t written = write(to, bytes + at, (size_t)(count - at));
+      reason = written < 0 && errno != EINTR ? errno : 0;
+      at += written > 0 ? written : 0;
+    }
+  }
+  free(bytes);
+  return reason;
+}
+
+/* A copy of it that has one, in the place of what is there; no signal comes in between. Returns errno or 0. */
+static int place_copy(struct lumos_output *output) {
+  char *temporary = hidden_name(output->path, ".XXXXXX");
+  sigset_t before;
+  hold_signals(&before);
+  int copy = mkostemp(temporary, O_CLOEXEC);
+  int reason = copy < 0 ? errno : copy_bytes(output->text.descriptor, copy);
+  if (copy >= 0) {
+    reason = reason == 0 && fchmod(copy, mode_of_new_files()) != 0 ? errno : reason;
+    reason = close(copy) != 0 && reason == 0 ? errno : reason;
+    reason = reason == 0 && rename(temporary, output->path) != 0 ? errno : reason;
+    if (reason != 0) {
+      (void)unlink(temporary);
+    }
+  }
+  release_signals(&before);
+  free(temporary);
   return reason;
 }
 
@@ -221,37 +282,29 @@ static int close_first(int descriptor) {
   return twin < 0 || close(twin) == 0 ? 0 : errno;
 }
 
-/* Flush, close, and name or rename; returns errno of what failed first, or 0. */
+/* Flush, name, and close; returns errno of what failed first, or 0. */
 static int finish_file(struct lumos_output *output) {
   int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
   if (reason == 0 && output->text.deflater != NULL) {
     reason = lumos_deflater_finish(output->text.deflater);
   }
-  bool beside = output->unnamed || output->temporary != NULL;
-  if (reason == 0 && beside && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
+  if (output->kind == LUMOS_OUTPUT_IN_PLACE) {
+    int late = close_descriptor(output);
+    return reason != 0 ? reason : late;
+  }
+  bool unnamed = output->kind == LUMOS_OUTPUT_UNNAMED;
+  if (reason == 0 && unnamed && fchmod(output->text.descriptor, mode_of_new_files()) != 0) {
     reason = errno;
   }
-  if (reason == 0 && output->unnamed) {
-    reason = close_first(output->text.descriptor);
-    reason = reason != 0 ? reason : give_name(output);
-    (void)close_descriptor(output);
-    return reason;
-  }
-  int late = close_descriptor(output);
-  reason = reason != 0 ? reason : late;
-  if (reason == 0 && output->temporary != NULL) {
-    if (rename(output->temporary, output->path) != 0) {
-      return errno;
-    }
-    free(output->temporary);
-    output->temporary = NULL;
-  }
+  reason = reason != 0 ? reason : close_first(output->text.descriptor);
+  reason = reason != 0 ? reason : unnamed ? give_name(output) : place_copy(output);
+  (void)close_descriptor(output);
   return reason;
 }
 
 bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error) {
   int reason = finish_file(output);
-  bool good = reason == 0 || (reason == EPIPE && output->temporary == NULL && !output->unnamed);
+  bool good = reason == 0 || (reason == EPIPE && output->kind == LUMOS_OUTPUT_IN_PLACE);
   if (!good) {
     const char *name = output->path == NULL ? "standard output" : output->path;
     (void)lumos_fail(error, "%s: cannot write: %s%s", name, strerror(reason),
@@ -263,10 +316,6 @@ bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error)
 
 void lumos_output_discard(struct lumos_output *output) {
   (void)close_descriptor(output);
-  if (output->temporary != NULL) {
-    (void)unlink(output->temporary);
-  }
-  free(output->temporary);
   free(output->path);
   lumos_deflater_free(output->text.deflater);
   lumos_text_free(&output->text);

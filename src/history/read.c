@@ -4,6 +4,7 @@
 #include "history/history.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LARGEST = 1 << 28, LONGEST_MESSAGE = 4096 }; /* bytes: of 1,000 ranks a report has some 100 MB */
 
@@ -199,13 +200,16 @@ static void read_folder(struct lumos_nights *history, const char *path, const ch
   settle_titles(history, first);
 }
 
-static void read_below(struct lumos_nights *history, const char *path, const char *folder) {
+/* What is no folder, or belongs to others, is passed over. */
+static bool read_below(struct lumos_nights *history, const char *path, const char *folder, struct lumos_error *error) {
   struct lumos_names names;
-  struct lumos_error unread = {LUMOS_DONE, ""};
-  if (lumos_folder_list(path, &names, &unread)) {
+  bool listed = lumos_folder_list(path, &names, error);
+  bool good = listed || !lumos_is_folder(path) || access(path, R_OK | X_OK) != 0;
+  if (listed) {
     read_folder(history, path, lumos_arena_copy(history->arena, folder, strlen(folder)), &names);
   }
   lumos_names_free(&names);
+  return good;
 }
 
 struct lumos_nights *lumos_nights_read(const char *folder, struct lumos_error *error) {
@@ -216,14 +220,17 @@ struct lumos_nights *lumos_nights_read(const char *folder, struct lumos_error *e
   struct lumos_nights *history = lumos_allocate_zeroed(1, sizeof *history);
   history->arena = lumos_arena_new();
   read_folder(history, folder, "", &names);
-  for (size_t i = 0; i < names.count; i++) {
+  bool good = true;
+  for (size_t i = 0; i < names.count && good; i++) {
     char *path = lumos_path_join(folder, names.items[i]);
-    if (lumos_is_folder(path)) {
-      read_below(history, path, names.items[i]);
-    }
+    good = lumos_is_file(path) || read_below(history, path, names.items[i], error);
     free(path);
   }
   lumos_names_free(&names);
+  if (!good) {
+    lumos_nights_free(history);
+    return NULL;
+  }
   if (history->nights.count == 0) {
     (void)lumos_fail(error,
                      "%s: holds no night of a history; write summaries into it, or into a folder of it, as "
