@@ -78,6 +78,29 @@ bool lumos_report_format_has_views(enum lumos_report_format format) {
   return form != NULL && form->views;
 }
 
+/* Note on the job why the dependency graph has no picture. False: the report would differ for want of a descriptor. */
+static bool note_picture(struct lumos_job *job, const struct report_dependencies *dependencies,
+                         struct lumos_error *error) {
+  static const char *const reasons[] = {
+      [LAYOUT_TIMED_OUT] = "the dependency graph has no picture: Graphviz took too long",
+      [LAYOUT_FAILED] = "the dependency graph has no picture: Graphviz could not lay it out",
+      [LAYOUT_NOT_STARTED] = "the dependency graph has no picture: the system did not start Graphviz"};
+  if (!dependencies->is_drawn) {
+    return true;
+  }
+  if (dependencies->outcome == LAYOUT_NO_DESCRIPTORS) {
+    return lumos_fail(error,
+                      "the dependency graph cannot be drawn: too many files are open; raise the limit (ulimit -n)");
+  }
+  const char *reason = dependencies->outcome < sizeof reasons / sizeof *reasons ? reasons[dependencies->outcome] : NULL;
+  if (reason != NULL) {
+    lumos_job_note(job, "report.no_picture", LUMOS_WARNING, LUMOS_ABSENT, NULL, reason,
+                   dependencies->outcome == LAYOUT_NOT_STARTED ? "write the report again"
+                                                               : "ask for fewer nodes (--graph-nodes)");
+  }
+  return true;
+}
+
 bool lumos_report(struct lumos_job *job, const struct lumos_report_options *options, struct lumos_text *out,
                   struct lumos_error *error) {
   const struct form *form = form_of(options->format == LUMOS_REPORT_UNKNOWN ? LUMOS_REPORT_HTML : options->format);
@@ -98,7 +121,7 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
   lumos_diagnose(&shown, &diagnosis);
   content.diagnosis = &diagnosis;
-  done = done && form->write(&content, out, error);
+  done = done && form->write(&content, out, error) && note_picture(job, &content.dependencies, error);
   lumos_diagnosis_free(&diagnosis);
   report_content_free(&content);
   lumos_strings_free(fit);

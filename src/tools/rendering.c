@@ -181,6 +181,9 @@ static bool write_report(struct lumos_job *job, const char *name, const struct t
     lumos_text_add(&output.text, report.bytes, report.length);
     good = lumos_output_commit(&output, error);
   }
+  if (good) {
+    tool_warn(job, name, LUMOS_STAGE_SIM); /* of what the report itself notes */
+  }
   if (good && rendering->output == rendering->named) {
     tool_say(name, "wrote ", rendering->named);
   }

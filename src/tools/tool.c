@@ -145,8 +145,11 @@ bool tool_write(const struct lumos_job *job, const char *path, struct lumos_erro
   return lumos_output_commit(&output, error);
 }
 
-/* Was the note left by a stage after `before`? Its code begins with the stage's name and a point. */
+/* Was the note left by a stage after `before`, or by the report? Its code begins with the stage's name and a point. */
 static bool is_news(const char *code, enum lumos_stage before) {
+  if (strncmp(code, "report.", strlen("report.")) == 0) {
+    return true;
+  }
   for (int stage = (int)before + 1; stage <= LUMOS_STAGE_SIM; stage++) {
     const char *name = lumos_stage_name((enum lumos_stage)stage);
     size_t length = strlen(name);

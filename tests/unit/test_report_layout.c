@@ -437,7 +437,7 @@ static void test_no_descriptors(void **state) {
   struct report_layout layout;
   enum report_layout_outcome outcome = report_layout_make(&graph, report_layout_graphviz, MINUTES, &layout);
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-  assert_int_equal(outcome, LAYOUT_FAILED);
+  assert_int_equal(outcome, LAYOUT_NO_DESCRIPTORS);
   report_layout_free(&layout);
   free_graph(&graph);
 }

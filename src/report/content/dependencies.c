@@ -339,6 +339,7 @@ void report_dependencies_lay_out(struct report_dependencies *dependencies, repor
     read_graph(dependencies, &dependencies->graph);
     report_layout_begin(&dependencies->graph, engine, limit, &dependencies->work);
     dependencies->outcome = LAYOUT_BEGUN;
+    dependencies->is_drawn = true;
   }
 }
 

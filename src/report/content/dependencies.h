@@ -84,6 +84,7 @@ struct report_dependencies {
   int64_t lanes;                    /* on the chain */
   struct report_chain_lane busiest; /* of them */
   int64_t left_out, left_out_slack; /* constraints that are not shown, and the least slack of them */
+  bool is_drawn;                    /* a layout was begun, whatever came of it */
   enum report_layout_outcome outcome;
   struct report_layout layout;
   struct report_layout_graph graph; /* what is laid out, until the layout is settled */

@@ -212,7 +212,9 @@ void report_put_dependencies_problem(const struct report_dependencies *dependenc
       [LAYOUT_DONE] = "",
       [LAYOUT_TOO_LARGE] = "There is no picture: the graph is larger than a picture can be. Ask for fewer nodes.",
       [LAYOUT_TIMED_OUT] = "There is no picture: Graphviz took too long to lay it out. Ask for fewer nodes.",
-      [LAYOUT_FAILED] = "There is no picture: Graphviz could not lay it out."};
+      [LAYOUT_FAILED] = "There is no picture: Graphviz could not lay it out.",
+      [LAYOUT_NOT_STARTED] = "There is no picture: the system did not start Graphviz.",
+      [LAYOUT_NO_DESCRIPTORS] = "There is no picture: too many files were open."};
   if (dependencies->known) {
     lumos_text_put(out, problems[dependencies->outcome]);
   }

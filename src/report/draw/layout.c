@@ -46,6 +46,9 @@ static int settle_descriptors(int descriptor) {
       (void)dup2(nowhere, standard);
     }
   }
+  if (nowhere > STDERR_FILENO) { /* Graphviz may need it */
+    (void)close(nowhere);
+  }
   return answer;
 }
 
@@ -67,11 +70,13 @@ static void settle_process(pid_t parent, int limit) {
   (void)setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
 }
 
-/* Start the engine; sets where its answer comes from. Negative: could not. */
-static pid_t start(const struct report_layout_graph *graph, report_layout_engine *engine, int limit, int *answer) {
+/* Start the engine, with its answer from work->descriptor; else work->outcome says why not. */
+static void start(const struct report_layout_graph *graph, report_layout_engine *engine, int limit,
+                  struct report_layout_work *work) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return -1;
+    work->outcome = LAYOUT_NO_DESCRIPTORS;
+    return;
   }
   pid_t parent = getpid();
   pid_t child = fork();
@@ -83,10 +88,11 @@ static pid_t start(const struct report_layout_graph *graph, report_layout_engine
   (void)close(ends[1]);
   if (child < 0) {
     (void)close(ends[0]);
-    return -1;
+    work->outcome = LAYOUT_NOT_STARTED;
+    return;
   }
-  *answer = ends[0];
-  return child;
+  work->descriptor = ends[0];
+  work->child = child;
 }
 
 /* The most that an answer can hold. */
@@ -216,8 +222,7 @@ void report_layout_begin(const struct report_layout_graph *graph, report_layout_
     work->outcome = LAYOUT_TOO_LARGE;
     return;
   }
-  pid_t child = start(graph, engine, limit, &work->descriptor);
-  work->child = child > 0 ? child : 0;
+  start(graph, engine, limit, work);
 }
 
 enum report_layout_outcome report_layout_finish(struct report_layout_work *work,

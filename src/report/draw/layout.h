@@ -40,8 +40,10 @@ enum report_layout_outcome {
   LAYOUT_DONE,
   LAYOUT_TOO_LARGE, /* more nodes or edges than the limits above: nothing was tried */
   LAYOUT_TIMED_OUT,
-  LAYOUT_FAILED, /* no Graphviz, a crash, or an answer that makes no sense */
-  LAYOUT_BEGUN,  /* not known yet */
+  LAYOUT_FAILED,         /* no Graphviz, a crash, or an answer that makes no sense */
+  LAYOUT_NOT_STARTED,    /* the system refused a process */
+  LAYOUT_NO_DESCRIPTORS, /* it refused a pipe: this process has all the descriptors that it may have */
+  LAYOUT_BEGUN,          /* not known yet */
 };
 
 /* What the child does: write the answer to `descriptor`; returns its exit status, 0 for a whole answer. Tests give
