@@ -28,14 +28,14 @@ done
 
 # Each reader of files, the fuzzer that is its own, and its sources.
 readers=(
-  'traces;trace;src/trace/!(hta).c'
-  'streams;stream;src/stream/*.c'
-  'plans of sweeps;plan;src/sweep/@(grid|rows).c'
-  'tables of GPUs;hardware;src/cost/hardware.c'
-  'networks;network;src/cost/network.c'
-  'models;model;src/program/model_file.c'
-  'thresholds;gate;src/gate/@(thresholds|reports).c'
-  'histories;history;src/history/night.c'
+  'traces;trace;trace/(?!hta)[a-z_]+'
+  'streams;stream;stream/[a-z_]+'
+  'plans of sweeps;plan;sweep/(grid|rows)'
+  'tables of GPUs;hardware;cost/hardware'
+  'networks;network;cost/network'
+  'models;model;program/model_file'
+  'thresholds;gate;gate/(thresholds|reports)'
+  'histories;history;history/night'
 )
 
 # build FOLDER CMAKE-OPTION...
@@ -48,32 +48,32 @@ build() {
 
 # --- Coverage ---
 
-# cover READER FUZZER SOURCE...: a line of the table; the lines that are not reached go to a file.
+# cover READER FUZZER SOURCES: a line of the table; the lines that are not reached go to a file.
 cover() {
-  local reader=$1 name=$2 corpora=("$fuzz/corpus/$2") build=$folder/coverage
+  local reader=$1 name=$2 corpora=("$fuzz/corpus/$2") build=$folder/coverage sources
   local program=$build/fuzz/fuzz-$name profile=$build/$name.profdata
-  shift 2
   [ ! -d "$folder/corpus/$name" ] || [ -z "$(ls "$folder/corpus/$name")" ] || corpora+=("$folder/corpus/$name")
-  LLVM_PROFILE_FILE=$build/$name.profraw "$program" "${corpora[@]}" >"$build/$name.log" 2>&1 ||
-    { tail -n 3 "$build/$name.log" >&2; return 1; }
+  LLVM_PROFILE_FILE=$build/$name.profraw "$program" "${corpora[@]}" >"$build/$name.log" 2>&1 || { tail -n 3 "$build/$name.log" >&2; return 1; }
   llvm-profdata merge -sparse "$build/$name.profraw" -o "$profile"
-  llvm-cov show "$program" -instr-profile="$profile" "$@" | grep -E '^(/|  +[0-9]+\|  +0\|)' >"$build/$name.missed" || true
-  llvm-cov export -summary-only "$program" -instr-profile="$profile" "$@" |
-    jq -r --arg reader "$reader" --argjson least "$least" --arg inputs "$(tail -n 1 "$build/$name.log" | cut -d ' ' -f 1)" \
-      '.data[0].totals | "| \($reader) | \($inputs) | \(.lines.covered) of \(.lines.count) | \(.lines.percent * 10 | floor / 10) % |",
-       if .lines.percent < $least then halt_error(1) else empty end'
+  cd "$build" # names of sources may be relative to it
+  llvm-cov export -summary-only "$program" -instr-profile="$profile" |
+    jq --arg sources "/src/$3\\.c$" '[.data[0].files[] | select(.filename | test($sources))]' >"$build/$name.json"
+  mapfile -t sources < <(jq -r '.[].filename' "$build/$name.json")
+  llvm-cov show "$program" -instr-profile="$profile" "${sources[@]}" | grep -E '^[./]|^ +[0-9]+\| +0\|' >"$build/$name.missed" || true
+  jq -r --arg reader "$reader" --arg inputs "$(tail -n 1 "$build/$name.log" | cut -d ' ' -f 1)" \
+    '(map(.summary.lines.covered) | add) as $reached | (map(.summary.lines.count) | add) as $all |
+     "| \($reader) | \($inputs) | \($reached) of \($all) | \(1000 * $reached / $all | floor / 10) % |"' "$build/$name.json"
+  jq -e --argjson least "$least" '(map(.summary.lines.covered) | add) >= $least / 100 * (map(.summary.lines.count) | add)' "$build/$name.json" >/dev/null
 }
 
 if [ "$coverage" = yes ]; then
-  shopt -s extglob
   build "$folder/coverage" -DCMAKE_BUILD_TYPE=Coverage -DCMAKE_C_FLAGS='-O1 -fprofile-instr-generate -fcoverage-mapping'
   printf '| reader | inputs | lines reached | share |\n|---|---|---|---|\n'
   status=0
   for row in "${readers[@]}"; do
     IFS=';' read -r reader name sources <<<"$row"
     [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]] || continue
-    # shellcheck disable=SC2086 # a pattern
-    cover "$reader" "$name" $root/$sources || status=1
+    (cover "$reader" "$name" "$sources") || status=1
   done
   echo "Lines that are not reached: $folder/coverage/*.missed"
   exit $status

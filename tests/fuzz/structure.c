@@ -490,12 +490,14 @@ static void nest(struct input *input) {
   }
   bool list = pick(input, 2) == 0;
   static const uint32_t depths[] = {1, 1, 2, 10, 63, 65, 300};
+  const char *before = list ? "[" : "{\"a\":";
   for (uint32_t depth = PICK(input, depths), at = 0; at < depth; at++) {
-    size_t before = input->size, end = node->end + at * (list ? 1 : 5);
-    splice_text(input, end, end, list ? "]" : "}");
-    if (input->size != before) {
-      splice_text(input, node->at, node->at, list ? "[" : "{\"a\":");
+    if (input->size + strlen(before) + 1 > input->most) {
+      return;
     }
+    size_t end = node->end + at * strlen(before);
+    splice_text(input, end, end, list ? "]" : "}");
+    splice_text(input, node->at, node->at, before);
   }
 }
 
