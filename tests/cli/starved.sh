@@ -175,7 +175,7 @@ little bash -c 'ulimit -n 16 -s 64 && exec "$@"' - env HOME=/nonexistent TMPDIR=
 lumos-render sim -o whole.html 2>message || fail "no page: $(head -c 300 message)"
 for few in 8 5 4; do
   status=0
-  (ulimit -n $few && exec lumos-render sim -o few.html) 2>message || status=$?
+  (exec 3>&- 4>&- && ulimit -n $few && exec lumos-render sim -o few.html) 2>message || status=$? # those of a caller are closed
   case $status in
     0) same few.html whole.html "with $few descriptors there is another page" ;;
     2) grep -q 'oo many .*files' message || fail "with $few descriptors the message is: $(head -c 300 message)" ;;
