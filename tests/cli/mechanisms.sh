@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a trace does not spell out, on emulated jobs that have it: waits within captured graphs, kernels that queue for SMs behind others, launches of
 # graphs that begin before their calls end, copies staged within their calls, device clocks that are early, recordings without collectives'
-# arguments, and work from before the recording.
+# arguments, an allocator that waits for the device, and work from before the recording.
 #
 #   tests/cli/mechanisms.sh [--table]     as Markdown, too
 #
@@ -23,6 +23,7 @@ jobs=(
   'an early device clock|--device-early 30 --layers 4|0.1|0.1|||0'
   'no numbers|--form 2024 --tp 2 --pp 2 --dp 2|0.5|1.5|||0'
   'no arguments|--form 2022 --tp 2 --pp 2 --dp 2|0.5|1.5|||0'
+  'memory that is freed|--scarce-memory on --layers 4|0.1|0.1|kind=gemm=0.5|--scale gemm=0.5|0.2'
   'what ran before|--unseen on --layers 4|0.1|0.1|||0'
 )
 table=${1-}

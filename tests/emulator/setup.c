@@ -480,6 +480,8 @@ static const struct option options[] = {
      AT(parallel.prepares_inputs), 0, 0, switch_names, 2},
     {"pageable", "on|off", "copies from and to the host pass through their calls (off)", read_switch, AT(pageable), 0,
      0, switch_names, 2},
+    {"scarce-memory", "on|off", "the allocator waits, and frees memory, before logits; no row tells of the wait (off)",
+     read_switch, AT(scarce_memory), 0, 0, switch_names, 2},
     {NULL, "The machine", NULL, NULL, 0, 0, 0, NULL, 0},
     {"gpu", "NAME", "a100, h100, h200 or b200 (h100)", read_gpu, 0, 0, 0, NULL, 0},
     {"nccl", "VERSION", "2.17.1, 2.28.9 or 2.29.7 (2.28.9)", read_nccl, 0, 0, 0, NULL, 0},

@@ -129,8 +129,9 @@ struct setup {
     int64_t nic_latency;  /* ns, one hop between nodes */
   } network;
   bool mechanisms[MECHANISMS];
-  bool pageable; /* copies from and to the host pass through their calls */
-  bool sm_queue; /* communication needs SMs for all its blocks at once, and the stream that had them comes first */
+  bool scarce_memory; /* the allocator waits for the device and frees memory before a head's logits */
+  bool pageable;      /* copies from and to the host pass through their calls */
+  bool sm_queue;      /* communication needs SMs for all its blocks at once, and the stream that had them comes first */
   double scale[SCALED];            /* 1: as it is */
   double *slow_device, *slow_host; /* a factor a rank */
   int64_t *slow_data;              /* ns that a rank waits for the data of each step */

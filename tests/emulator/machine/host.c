@@ -10,9 +10,6 @@
  * the cache. */
 enum { AHEAD = 1000000 };
 
-static const enum call sync_calls[] = {
-    [DO_SYNC_EVENT] = CALL_EVENT_SYNC, [DO_SYNC_STREAM] = CALL_STREAM_SYNC, [DO_SYNC_DEVICE] = CALL_DEVICE_SYNC};
-
 void thread_start(struct machine *machine, struct device *device, enum thread which) {
   struct thread_state *thread = &device->threads[which];
   thread->actor = (uint32_t)(device->rank * THREADS + (int)which);
@@ -499,12 +496,16 @@ static bool synchronise(struct machine *machine, struct device *device, struct t
                                                  : streams_are_done(device, thread, instruction);
   if (!over)
     return false;
-  enum call call = sync_calls[instruction->kind];
-  int64_t end = thread->call_start + call_length(machine, thread, call);
+  enum call call = (enum call)instruction->call;
+  int64_t length = call_length(machine, thread, call), end = thread->call_start + length;
   if (thread->awaited_until > thread->call_start) {
     int64_t back =
         thread->awaited_until + delay(machine, &irregularities.sync_return, 0, instruction_place(thread), CHANCE_SYNC);
     end = end > back ? end : back;
+    if (call == CALL_FREE) { /* its row begins behind the wait */
+      thread->call_start = back;
+      end = back + length;
+    }
   }
   struct host_record record = {.call = call, .stream = (enum stream)instruction->stream, .event = instruction->event};
   uint32_t stamp = thread->waiting_stamp;

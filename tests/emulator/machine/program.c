@@ -107,6 +107,12 @@ void program_sync(struct program *program, enum instruction_kind kind, int event
   sync->stream = (uint8_t)stream;
 }
 
+void program_free_used(struct program *program, enum stream stream) {
+  struct instruction *sync = append(program, DO_SYNC_STREAM);
+  sync->call = CALL_FREE;
+  sync->stream = (uint8_t)stream;
+}
+
 void program_query(struct program *program, int event) {
   struct instruction *query = append(program, DO_QUERY);
   query->call = CALL_EVENT_QUERY;

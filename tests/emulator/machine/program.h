@@ -62,6 +62,8 @@ enum call {
   CALL_CAPTURE_INFO_3, /* of CUDA 13 */
   CALL_FIND_FUNCTION,
   CALL_GRAPH_LAUNCH, /* cudaGraphLaunch */
+  CALL_MALLOC,       /* cudaMalloc */
+  CALL_FREE,         /* cudaFree; with DO_SYNC_STREAM behind a wait that no row tells of */
   CALLS
 };
 
@@ -146,6 +148,8 @@ void program_capture(struct program *program, size_t first, enum stream stream, 
 void program_record(struct program *program, enum call call, int event, enum stream stream);
 void program_wait(struct program *program, enum stream stream, int event);
 void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream);
+/* The allocator frees memory that work on the stream still uses: it waits for that first, and nothing records the wait. */
+void program_free_used(struct program *program, enum stream stream);
 void program_query(struct program *program, int event);
 void program_call(struct program *program, enum call call);
 void program_post(struct program *program, struct job job);

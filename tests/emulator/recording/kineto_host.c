@@ -107,6 +107,8 @@ static const struct call_kind {
     [CALL_CAPTURE_INFO_3] = {"INVALID", 461, false, false}, /* newer than Kineto's table of names */
     [CALL_FIND_FUNCTION] = {"cudaGetFuncBySymbol", 336, false, false},
     [CALL_GRAPH_LAUNCH] = {"cudaGraphLaunch", 311, false, true},
+    [CALL_MALLOC] = {"cudaMalloc", 20, false, false},
+    [CALL_FREE] = {"cudaFree", 22, false, false},
 };
 
 void kineto_put_call(const struct trace *trace, const struct call_row *call) {

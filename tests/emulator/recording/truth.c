@@ -176,6 +176,7 @@ static void put_options(struct writer *out, const struct setup *setup) {
   }
   put_text(out, setup->sm_queue ? "\"sm_queue\": true,\n" : "");
   put_text(out, setup->parallel.prepares_inputs ? "\"prepares_inputs\": true,\n" : "");
+  put_text(out, setup->scarce_memory ? "\"scarce_memory\": true,\n" : "");
   put_text(out, setup->pageable ? "\"pageable\": true,\n" : "");
   put_text(out, setup->unseen ? "\"unseen\": true,\n" : "");
   put_stage_layers(out, setup);

@@ -177,6 +177,14 @@ void final_norm_forward(struct block *to) {
   norm_forward(to, &norm_node, 0, piece(to, PIECE_FINAL_NORM));
 }
 
+/* There is no memory for the logits in float: the allocator frees what it has kept, which the device still uses, and
+ * tries again. */
+static void make_room(const struct block *to) {
+  program_call(to->program, CALL_MALLOC);
+  program_free_used(to->program, STREAM_COMPUTE);
+  program_call(to->program, CALL_MALLOC);
+}
+
 void head_forward(struct block *to) {
   module_enter(to, MODULE_COLUMN, 0);
   spend(to, NS_PYTHON);
@@ -185,6 +193,8 @@ void head_forward(struct block *to) {
   spend(to, NS_PYTHON);
   module_leave(to);
   op_enter(to, "aten::to", shape(to, SHAPE_LOGITS_TO_FLOAT));
+  if (to->setup->scarce_memory)
+    make_room(to);
   node_forward(to, &float_node, shape(to, SHAPE_LOGITS_TO_FLOAT));
   op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS_TO_FLOAT), piece(to, PIECE_LOGITS_TO_FLOAT));
   op_leave(to);
