@@ -50,7 +50,7 @@ build() {
 
 # cover READER FUZZER SOURCES: a line of the table; the lines that are not reached go to a file.
 cover() {
-  local reader=$1 name=$2 corpora=("$fuzz/corpus/$2") build=$folder/coverage sources
+  local reader=$1 name=$2 corpora=("$fuzz/corpus/$2") build=$folder/coverage
   local program=$build/fuzz/fuzz-$name profile=$build/$name.profdata
   [ ! -d "$folder/corpus/$name" ] || [ -z "$(ls "$folder/corpus/$name")" ] || corpora+=("$folder/corpus/$name")
   LLVM_PROFILE_FILE=$build/$name.profraw "$program" "${corpora[@]}" >"$build/$name.log" 2>&1 || { tail -n 3 "$build/$name.log" >&2; return 1; }
@@ -58,8 +58,8 @@ cover() {
   cd "$build" # names of sources may be relative to it
   llvm-cov export -summary-only "$program" -instr-profile="$profile" |
     jq --arg sources "/src/$3\\.c$" '[.data[0].files[] | select(.filename | test($sources))]' >"$build/$name.json"
-  mapfile -t sources < <(jq -r '.[].filename' "$build/$name.json")
-  llvm-cov show "$program" -instr-profile="$profile" "${sources[@]}" | grep -E '^[./]|^ +[0-9]+\| +0\|' >"$build/$name.missed" || true
+  llvm-cov show "$program" -instr-profile="$profile" |
+    awk -v sources="/src/${3/(?!hta)/}[.]c:$" '/^[^ ].*:$/ { shown = $0 ~ sources } shown && (/^[^ ].*:$/ || /^ *[0-9]+\| +0\|/)' >"$build/$name.missed"
   jq -r --arg reader "$reader" --arg inputs "$(tail -n 1 "$build/$name.log" | cut -d ' ' -f 1)" \
     '(map(.summary.lines.covered) | add) as $reached | (map(.summary.lines.count) | add) as $all |
      "| \($reader) | \($inputs) | \($reached) of \($all) | \(1000 * $reached / $all | floor / 10) % |"' "$build/$name.json"
