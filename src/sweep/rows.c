@@ -1,6 +1,7 @@
 #include "sweep/rows.h"
 
 #include "base/input.h"
+#include "sweep/grid.h"
 #include <cjson/cJSON.h>
 #include <lumos/job.h>
 #include <math.h>
@@ -134,12 +135,46 @@ static const char *text_of(const cJSON *object, const char *name) {
   return text == NULL ? "" : text;
 }
 
+/* No line has as many members, and none twice. */
+static bool has_each_once(const cJSON *line) {
+  enum { MOST_MEMBERS = 64 };
+  int count = 0;
+  for (const cJSON *member = line == NULL ? NULL : line->child; member != NULL; member = member->next) {
+    for (const cJSON *other = line->child; other != member; other = other->next) {
+      if (strcmp(other->string, member->string) == 0) {
+        return false;
+      }
+    }
+    if (++count == MOST_MEMBERS) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* As sweep.c writes it. */
+static bool is_axis(const char *name) {
+  for (int axis = 0; axis < SWEEP_AXES; axis++) {
+    const char *own = sweep_axis_name((enum sweep_axis)axis), *at = name;
+    for (; *own != '\0' && *at == (*own == '-' ? '_' : *own); own++) {
+      at++;
+    }
+    if (*own == '\0' && *at == '\0') {
+      return true;
+    }
+  }
+  return strcmp(name, "gpus") == 0;
+}
+
 /* What stands between the number and the figures: names and values of the grid. False: something else does. */
 static bool read_axes(const cJSON *line, struct lumos_text *axes) {
   const cJSON *member = cJSON_GetObjectItemCaseSensitive(line, "number");
   for (member = member == NULL ? NULL : member->next; member != NULL; member = member->next) {
     if (strcmp(member->string, "step_time") == 0 || strcmp(member->string, "why") == 0) {
       return axes->length > 0;
+    }
+    if (!is_axis(member->string)) {
+      return false;
     }
     lumos_text_put(axes, axes->length > 0 ? "," : "");
     lumos_text_json_string(axes, member->string, strlen(member->string));
@@ -168,7 +203,7 @@ static bool read_row(struct sweep_rows *rows, const cJSON *line) {
                           .bubble = number_of(line, "bubble", 1000000),
                           .memory = number_of(line, "memory", 1),
                           .capacity = number_of(line, "memory_capacity", 1)};
-  bool good = (predicted || strcmp(text_of(line, "type"), "refused") == 0) && row.number > 0 &&
+  bool good = has_each_once(line) && (predicted || strcmp(text_of(line, "type"), "refused") == 0) && row.number > 0 &&
               row.number <= rows->configurations && (!predicted || (row.step > 0 && row.rate != 0)) &&
               (row.low == LUMOS_ABSENT) == (row.high == LUMOS_ABSENT) && read_axes(line, &axes);
   if (good) {
@@ -184,7 +219,8 @@ static bool read_row(struct sweep_rows *rows, const cJSON *line) {
 static bool read_head(struct sweep_rows *rows, const cJSON *line, struct lumos_error *error) {
   const char *grid = text_of(line, "grid");
   int64_t gpus = number_of(line, "gpus", 1), configurations = number_of(line, "configurations", 1);
-  if (strcmp(text_of(line, "type"), "sweep") != 0 || number_of(line, "format", 1) != FORMAT || configurations < 1) {
+  if (!has_each_once(line) || strcmp(text_of(line, "type"), "sweep") != 0 || number_of(line, "format", 1) != FORMAT ||
+      !cJSON_IsString(cJSON_GetObjectItemCaseSensitive(line, "grid")) || configurations < 1) {
     return lumos_fail(error, "is not a sweep; write one with lumos-sim --sweep GRID -o FILE");
   }
   if (rows->grid == NULL) {
