@@ -129,10 +129,10 @@ static void forget_inferred_lanes(struct lumos_job *job) {
   }
 }
 
-/* Of a job that lost its measured starts transform has kept what was measured before. */
-static void drop_metrics(struct lumos_job *job) {
+/* Of a job that lost its measured starts transform has kept what was measured before; a parsed one has no metrics. */
+static void drop_metrics(struct lumos_job *job, enum lumos_stage stage) {
   size_t kept = 0;
-  bool keeps = lumos_job_edited(job) && !lumos_job_measured(job);
+  bool keeps = stage >= LUMOS_STAGE_GRAPH && lumos_job_edited(job) && !lumos_job_measured(job);
   for (size_t i = 0; keeps && i < job->metrics.count; i++) {
     if (job->metrics.items[i].source == LUMOS_METRIC_MEASURED) {
       job->metrics.items[kept++] = job->metrics.items[i];
@@ -148,7 +148,7 @@ void lumos_job_rewind(struct lumos_job *job, enum lumos_stage stage) {
   if (stage < LUMOS_STAGE_SIM) {
     lumos_vector_free(&job->runs);
     lumos_job_forget_run(job);
-    drop_metrics(job);
+    drop_metrics(job, stage);
   }
   if (stage < LUMOS_STAGE_TRANSFORM) {
     job->common_errors.count = 0;
