@@ -273,15 +273,22 @@ static bool comes_next(const struct round *round, const struct records *expected
   return e < expected->count && same_record(&expected->items[e], row);
 }
 
+/* What was read so far. */
+static struct {
+  size_t texts, kept, touched; /* kept: rows of events, all of those that no damage touched among them */
+} tally;
+
 /* Every expected row is there, in its order, or may be lost; nothing else is there but the damaged event, altered. */
 static void compare_rows(struct round *round, const struct records *expected, const struct records *kept) {
   size_t k = 0;
   for (size_t e = 0; e < expected->count; e++) {
     const struct record *wanted = &expected->items[e];
     if (k < kept->count && same_record(wanted, &kept->items[k])) {
+      tally.kept++;
       k++;
       continue;
     }
+    tally.touched++;
     if (!may_be_lost(round, wanted->event)) {
       fail_round(round, "an event is lost that was not damaged, or changed");
     }
@@ -431,12 +438,19 @@ static void check_undamaged(const char *name, const struct document *document, s
   }
   struct records host = kept_rows(&outcome, false);
   struct records device = kept_rows(&outcome, true);
+  tally.texts++;
   compare_rows(&round, &expected->host, &host);
   compare_rows(&round, &expected->device, &device);
   expected->unread = unknown_rows(&outcome.trace);
   free_records(&host);
   free_records(&device);
   free_outcome(&outcome);
+}
+
+static void print_tally(const char *of) {
+  print_message("%zu damaged texts of %s: %zu rows intact, %zu damaged, 0 of the intact ones lost\n", tally.texts, of,
+                tally.kept, tally.touched);
+  memset(&tally, 0, sizeof tally);
 }
 
 static void run_round(const char *name, const struct document *document, const struct expected *expected,
@@ -655,6 +669,7 @@ static void odd_names_and_orders(void **state) {
     char *text = odd_trace(variant, &seed);
     damage_trace(names[variant], text, strlen(text));
   }
+  print_tally("own traces");
 }
 
 static void the_public_traces(void **state) {
@@ -683,6 +698,7 @@ static void the_public_traces(void **state) {
       damage_trace(names[i], text, length);
     }
   }
+  print_tally("public traces");
   if (found == 0) {
     print_message("SKIPPED: the public traces are not here (LUMOS_TRACES)\n");
     skip();
