@@ -49,7 +49,6 @@ struct emission {
   uint32_t *same;                  /* by recorded lane: the one of the rank that this is like; or none */
   struct lumos_built_task *latest; /* by lane of that rank: the last task of the last item that is tied; or none */
   bool recorded;                   /* the configuration is */
-  bool puts_off;                   /* gradients of weights are put off, in another configuration */
   struct rebuild_groups *other;    /* NULL: it is. Else the groups of the other one */
   struct rebuild_spans *spans;
 };
@@ -388,7 +387,8 @@ static void tie_transfers(const struct emission *emission, uint32_t index, const
   }
 }
 
-/* What is summed behind the passes waits for gradients of weights that were put off, too. */
+/* What is summed behind the passes waits for all of them, whichever comes last: gradients of weights that are put off, or
+ * those of the embedding where they no longer are. */
 static void tie_sums(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct built *built = &emission->built[index];
   const struct rebuild_block *block = &emission->blocks->items.items[built->donor];
@@ -527,8 +527,6 @@ static bool build_items(struct emission *emission, bool recorded, struct lumos_e
     if (!recorded) {
       tie_threads(emission, i);
       tie_transfers(emission, i, around);
-    }
-    if (emission->puts_off) {
       tie_sums(emission, i, around);
     }
     remember_last(emission, i);
@@ -580,7 +578,6 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
   emission->recorded = plan->recorded;
-  emission->puts_off = !plan->recorded && plan->pipeline.schedule == LUMOS_ZB_H1;
   emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;
   if (!plan->recorded) {
     lumos_build_model(emission->builder, &plan->model);
