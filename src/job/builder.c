@@ -300,6 +300,20 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
   lumos_vector_push(&builder->job->deps, dep);
 }
 
+void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share,
+                      struct lumos_built_task task) {
+  struct lumos_dep dep = lumos_dep_empty;
+  dep.src = occupant.number;
+  dep.dst = task.number;
+  dep.kind = LUMOS_RESOURCE;
+  dep.from = LUMOS_END;
+  dep.to = LUMOS_START;
+  dep.lag = -(int64_t)((__int128)builder->job->tasks.items[occupant.number].dur * share / LUMOS_WHOLE_SHARE);
+  dep.evidence = LUMOS_INFERRED;
+  dep.mode = LUMOS_RUN_TIME;
+  lumos_vector_push(&builder->job->deps, dep);
+}
+
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
                             uint32_t count, int32_t size) {
   struct lumos_job *job = builder->job;

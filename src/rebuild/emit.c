@@ -7,6 +7,7 @@
 #include "rebuild/join.h"
 #include "rebuild/lanes.h"
 #include "rebuild/ports.h"
+#include "rebuild/rooms.h"
 #include "rebuild/schedule.h"
 #include "rebuild/spans.h"
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct emission {
   bool awaits_sends;                   /* passes also wait for what was sent before them */
   bool awaits_passes;                  /* what is received also waits for the pass before it */
   bool beside;                         /* in what is built, only those of the same phase do */
+  struct rebuild_rooms rooms;          /* what transfers beside kernels wait for, in another configuration */
   struct rebuild_joining *joining;
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
@@ -379,11 +381,28 @@ static void tie_transfer(const struct emission *emission, struct lumos_built_tas
   }
 }
 
+/* Was it seen to wait for SMs, of a kernel that is there? */
+static bool waits_for_room(const struct emission *emission, uint32_t index, uint32_t like) {
+  bool waits = false;
+  for (uint32_t i = emission->dep_first[like]; i < emission->dep_first[like + 1] && !waits; i++) {
+    const struct lumos_dep *dep = &emission->from->deps.items[emission->deps[i]];
+    waits = dep->kind == LUMOS_RESOURCE && dep->src != LUMOS_NONE &&
+            find_built(emission, index, dep->src).number != LUMOS_NONE;
+  }
+  return waits;
+}
+
 static void tie_transfers(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  struct lumos_built_task latest = around[index].latest;
   for (uint32_t i = 0; i < block->device_count && block->transfers; i++) {
+    uint32_t like = emission->blocks->devices[block->device_first + i];
     struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
     tie_transfer(emission, task, &around[index], emission->rank->items.items[index].exchange);
+    if (emission->rooms.awaited && latest.number != LUMOS_NONE && !waits_for_room(emission, index, like) &&
+        emission->from->tasks.items[like].kind == LUMOS_P2P) {
+      lumos_build_room(emission->builder, latest, emission->rooms.share, task);
+    }
   }
 }
 
@@ -578,6 +597,7 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
   emission->recorded = plan->recorded;
+  emission->rooms = plan->recorded ? (struct rebuild_rooms){.awaited = false} : rebuild_rooms_find(from);
   emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;
   if (!plan->recorded) {
     lumos_build_model(emission->builder, &plan->model);

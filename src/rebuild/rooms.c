@@ -1,0 +1,84 @@
+/* A transfer's kernel needs SMs. While a kernel fills the device it gets them when that one comes to its last wave. Where
+ * a recording shows transfers beside kernels, it shows whether they waited so (graph/resource.h), and from when on there
+ * was room. Pipelines that do nothing meanwhile show nothing: then transfers wait, as GPUs do it. */
+#include "rebuild/rooms.h"
+
+#include "graph/graph.h"
+#include "graph/resource.h"
+#include "graph/typical.h"
+#include <stdlib.h>
+
+/* Of a kernel's time, where no wait was recorded: products of models have 2 to 10 waves. Chosen. */
+enum { LAST_WAVE = LUMOS_WHOLE_SHARE / 4 };
+
+struct search {
+  const struct lumos_job *job;
+  uint8_t *waited; /* by task: it was seen to wait for SMs */
+};
+
+/* The task of a stream that has begun last when something starts; LUMOS_NONE: none has. */
+static uint32_t last_begun(const struct lumos_job *job, const struct lumos_lane *lane, int64_t start) {
+  uint32_t low = 0, high = lane->task_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (job->tasks.items[lane->task_first + middle].start < start) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low == 0 ? LUMOS_NONE : lane->task_first + low - 1;
+}
+
+/* Did it start in the first half of another stream's kernel, and no later than all else says? No wave of two or more has
+ * made room by then. */
+static bool starts_beside(const struct lumos_job *job, uint32_t transfer) {
+  const struct lumos_task *task = &job->tasks.items[transfer];
+  const struct lumos_rank *rank = &job->ranks.items[lumos_rank_of(job, task)];
+  int64_t residual = lumos_timing_of(job, transfer)->residual;
+  bool beside = false;
+  for (uint32_t i = 0; i < rank->lane_count && !beside && residual <= LUMOS_REACTION_WINDOW; i++) {
+    const struct lumos_lane *lane = &job->lanes.items[rank->lane_first + i];
+    uint32_t runs = lane->kind == LUMOS_STREAM ? last_begun(job, lane, task->start) : LUMOS_NONE;
+    const struct lumos_task *other = runs == LUMOS_NONE ? NULL : &job->tasks.items[runs];
+    beside = other != NULL && lumos_occupies(other) && other->dur > LUMOS_REACTION_WINDOW &&
+             task->start - other->start < other->dur / 2;
+  }
+  return beside;
+}
+
+LUMOS_VECTOR_TYPE(shares, int64_t);
+
+/* Of transfers that waited, the share of the kernel's time that was left. */
+static void find_waits(const struct search *search, struct shares *shares) {
+  const struct lumos_job *job = search->job;
+  for (size_t d = 0; d < job->deps.count; d++) {
+    const struct lumos_dep *dep = &job->deps.items[d];
+    if (dep->kind != LUMOS_RESOURCE || dep->src == LUMOS_NONE || job->tasks.items[dep->dst].kind != LUMOS_P2P) {
+      continue;
+    }
+    int64_t of = job->tasks.items[dep->src].dur, left = dep->lag < 0 ? -dep->lag : 0;
+    int64_t share = of <= 0 ? 0 : left < of ? (int64_t)((__int128)left * LUMOS_WHOLE_SHARE / of) : LUMOS_WHOLE_SHARE;
+    search->waited[dep->dst] = 1;
+    lumos_vector_push(shares, share);
+  }
+}
+
+struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded) {
+  struct search search = {recorded, lumos_allocate_zeroed(recorded->tasks.count, 1)};
+  struct shares shares = {0};
+  size_t at_once = 0;
+  find_waits(&search, &shares);
+  for (uint32_t t = 0; t < recorded->tasks.count; t++) {
+    const struct lumos_task *task = &recorded->tasks.items[t];
+    at_once +=
+        task->kind == LUMOS_P2P && lumos_on_stream(recorded, task) && !search.waited[t] && starts_beside(recorded, t);
+  }
+  struct rebuild_rooms rooms = {.awaited = shares.count >= at_once, .share = LAST_WAVE};
+  if (shares.count > 0) {
+    rooms.share = (int32_t)lumos_median(shares.items, shares.count);
+  }
+  lumos_vector_free(&shares);
+  free(search.waited);
+  return rooms;
+}
