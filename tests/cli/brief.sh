@@ -47,6 +47,12 @@ expect 0 lumos-render "$simulated" --full -o full.md
 expect 2 lumos-render no-such-file --full -o none.html
 says --full .md
 
+# --- A rank that is late since the other was made faster has no fault to look for ---
+lumos-report "${example[@]}" --scale rank=1=0.6 --verdict >verdict 2>message
+grep -q "rank 0’s GPU is .* The change makes the difference: as recorded, rank 0 kept up with similar ranks;" verdict || fail "it asks for a fault: $(cat verdict)"
+lumos-report "${example[@]}" --verdict >verdict 2>message # the job's own late rank may have one
+grep -q "rank 1’s GPU is .* Check clock" verdict || fail "it asks for no fault: $(cat verdict)"
+
 # --- A picture beside it ---
 mkdir -p out
 expect 0 lumos-render "$simulated" -o out/c.md --picture 'out/a picture (1).png' --view gantt

@@ -261,7 +261,7 @@ class Checker:
         self.expect(any(abs((row['unknown'] or 0) - nanoseconds(match[1])) <= half_digit(match[1]) * 1.001 for row in self.table('stragglers')), text, 'no rank is')
 
     def unknown_ranks(self, text, match):
-        late = sorted(((row['unknown'] or 0, row['rank']) for row in self.table('stragglers')), key=lambda one: -one[0])
+        late = sorted(((row['unknown'] or 0, row['rank']) for row in self.table('stragglers') if row['last']), key=lambda one: -one[0])
         named = ['rank ' + rank for rank in re.findall(r'\d+', match[1])]
         self.expect(named == [rank for unknown, rank in late if unknown >= late[0][0] * 0.8][:8], text, 'the latest are %s' % late)
         self.expect(abs(late[0][0] - nanoseconds(match[2])) <= half_digit(match[2]) * 1.001, text, 'the latest is so by %s' % late[0][0])

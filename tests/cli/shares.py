@@ -528,6 +528,11 @@ for term, label, figure, evidence in re.findall(
     elif term == 'mfu':
         compare(text, figure, table('mfu')[0]['mfu'])
     elif term == 'best_gain':
+        gain = document['diagnosis']['best_gain']
+        if (gain is None) != (figure == '0\u00a0%'):
+            fault(text, figure, 'the document has %s' % gain)
+        elif gain is not None:
+            compare(text, share.group(), gain['share'])
         sentence(evidence)
         subject = re.split('[:;]', evidence.replace('Of the unprofiled step. ', ''))[0] # one prediction, wherever it stands
         if share.group() != rows_of_gains.get(subject, share.group() if figure == '0\u00a0%' else None):

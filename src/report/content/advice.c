@@ -18,7 +18,8 @@ static int64_t launched_singly(const struct report_practice *practice) {
 }
 
 bool report_practice_uses_graphs(const struct report_practice *practice) {
-  return report_practice_most(practice->replayed, report_sum(practice->replayed, launched_singly(practice)), SOME);
+  return practice->assumes_graphs ||
+         report_practice_most(practice->replayed, report_sum(practice->replayed, launched_singly(practice)), SOME);
 }
 
 /* Of the kernels that no graph launches, most are of this phase. */
@@ -31,6 +32,10 @@ static int phase_outside_graphs(const struct report_practice *practice) {
 }
 
 void report_put_graphs_advice(const struct report_practice *practice, struct lumos_text *out) {
+  if (practice->assumes_graphs) {
+    lumos_text_put(out, "Do less on the CPU between the captured passes");
+    return;
+  }
   if (!report_practice_uses_graphs(practice) && practice->blocked > 0) {
     lumos_text_put(out, "Remove synchronizations from the passes and capture them in CUDA graphs");
     return;
@@ -419,7 +424,7 @@ static void overlap_gradients(const struct report_practice *practice, struct lum
 static void balance_stages(const struct report_practice *practice, struct lumos_text *out) {
   (void)practice;
   put(out,
-      "Even out the stages: move layers from the slowest, or divide its output head or embedding over more ranks.");
+      "Even out the stages: divide the slowest one\xE2\x80\x99s output head, embedding or layers over more ranks.");
 }
 
 static void move_layers(const struct report_practice *practice, struct lumos_text *out) {

@@ -185,22 +185,27 @@ static bool any_simulated(const struct report_rows *rows) {
 }
 
 /* Of a changed job: steps that it has no more are in no simulated sum, nor the first step of every rank that has
- * several, and of the job. An edited job has its measured steps, which are compared one by one. */
-static void mark_left_out(struct report_rows *rows, bool rebuilt) {
+ * several, and of the job. The measured first step is left out with it, so that like steps are compared. */
+static void mark_left_out(struct report_rows *rows) {
   bool any = any_simulated(rows);
   for (size_t first = 0, i = 0; first < rows->count; first = i) {
-    struct report_row *earliest = NULL;
-    int64_t simulated = 0;
+    struct report_row *earliest = NULL, *measured = NULL;
+    int64_t simulated = 0, of_measured = 0;
     for (i = first; i < rows->count && rows->items[i].rank == rows->items[first].rank; i++) {
       struct report_row *row = &rows->items[i];
       bool has = !any || row->figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
+      bool had = row->figures[MEASURED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
       earliest = has && earliest == NULL ? row : earliest;
+      measured = had && measured == NULL ? row : measured;
       simulated += has;
+      of_measured += had;
       row->steps = has ? row->steps : 0;
     }
     if (simulated > 1) {
       earliest->left_out = true;
-      earliest->left_out_too = !rebuilt;
+    }
+    if (simulated > 1 && of_measured > 1) {
+      measured->left_out_too = true;
     }
   }
 }
@@ -285,9 +290,8 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
   if (facts->edited) {
-    bool rebuilt = facts->rebuild_error != LUMOS_ABSENT;
-    mark_left_out(&facts->steps, rebuilt);
-    mark_left_out(&facts->job_steps, rebuilt);
+    mark_left_out(&facts->steps);
+    mark_left_out(&facts->job_steps);
   }
   sum_ranks(facts);
   facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);

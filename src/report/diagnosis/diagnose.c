@@ -420,7 +420,7 @@ static void find_idle(struct diagnosing *search) {
   add_finding(search, finding);
 }
 
-/* Who is late for a cause that was not recorded, the latest first, where others wait for it much. */
+/* Whom others wait for while it is late for a cause that was not recorded, the latest first. */
 static void name_unknown_ranks(const struct diagnosing *search, struct lumos_finding *finding) {
   enum { NEARLY = 80 }; /* per cent of the latest: as of stragglers */
   const struct lumos_job *job = search->job;
@@ -430,7 +430,7 @@ static void name_unknown_ranks(const struct diagnosing *search, struct lumos_fin
     uint32_t latest = LUMOS_NONE;
     for (uint32_t r = 0; r < job->ranks.count; r++) {
       bool later = latest == LUMOS_NONE || ranks[r].late_unknown > ranks[latest].late_unknown;
-      latest = !named[r] && ranks[r].late_unknown > 0 && later ? r : latest;
+      latest = !named[r] && ranks[r].last && ranks[r].late_unknown > 0 && later ? r : latest;
     }
     if (latest == LUMOS_NONE || ranks[latest].late_unknown / NEARLY < finding->rank_times[0] / 100) {
       break;
@@ -440,14 +440,6 @@ static void name_unknown_ranks(const struct diagnosing *search, struct lumos_fin
     finding->ranks[finding->rank_count++] = latest;
   }
   free(named);
-}
-
-static bool has_finding(const struct diagnosing *search, enum lumos_cause cause) {
-  bool has = false;
-  for (size_t i = 0; i < search->findings.count; i++) {
-    has |= search->findings.items[i].cause == cause;
-  }
-  return has;
 }
 
 static void find_rest(struct diagnosing *search) {
@@ -466,10 +458,6 @@ static void find_rest(struct diagnosing *search) {
     finding.cause = rest[i].cause;
     finding.time = rest[i].time;
     finding.waiting = rest[i].cause == LUMOS_CAUSE_NOT_RECORDED ? search->unknown_starts : 0;
-    if (report_share(finding.waiting, search->figures.step) >= LEAST_SHARE &&
-        !has_finding(search, LUMOS_CAUSE_UNRECORDED_RANK)) {
-      name_unknown_ranks(search, &finding);
-    }
     add_finding(search, finding);
   }
 }
@@ -521,6 +509,15 @@ static void put_unrecorded_rank_first(struct diagnosing *search) {
   }
 }
 
+/* Nobody is accused beside what is known, nor for little. */
+static void name_first_unknown(struct diagnosing *search) {
+  struct lumos_finding *first = search->findings.items;
+  if (search->findings.count > 0 && first->cause == LUMOS_CAUSE_NOT_RECORDED &&
+      report_share(first->waiting, search->figures.step) >= LEAST_SHARE) {
+    name_unknown_ranks(search, first);
+  }
+}
+
 /* Where nothing is large the GPUs compute, which is then what there is to say. */
 static void find_compute(struct diagnosing *search) {
   struct findings *findings = &search->findings;
@@ -554,6 +551,7 @@ void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnos
     name_communication(&search);
     lumos_vector_sort(&search.findings, by_time);
     put_unrecorded_rank_first(&search);
+    name_first_unknown(&search);
     find_compute(&search);
     diagnosis->findings = search.findings.items;
     diagnosis->count = search.findings.count;

@@ -106,14 +106,15 @@ static void read_rank_rows(struct diagnosis_figures *figures) {
 static void add_lateness(struct diagnosis_figures *figures, const struct lumos_metric *metric) {
   const struct lumos_job *job = figures->job;
   const char *name = lumos_string(job->strings, metric->name);
-  bool straggler = strcmp(name, "straggler") == 0;
+  bool straggler = strcmp(name, "straggler") == 0, last = strcmp(name, "last_arrivals") == 0;
   bool late = strcmp(name, "late_arrival") == 0 && metric->scope.kind != LUMOS_NO_STRING;
-  uint32_t index = straggler || late ? lumos_job_rank(job, metric->scope.rank) : LUMOS_NONE;
+  uint32_t index = straggler || late || last ? lumos_job_rank(job, metric->scope.rank) : LUMOS_NONE;
   if (index == LUMOS_NONE || !diagnosis_is_spoken(figures, metric)) {
     return;
   }
   struct diagnosis_rank *rank = &figures->ranks[index];
   rank->straggler |= straggler;
+  rank->last |= last && metric->value.units > 0;
   if (late && diagnosis_counts_step(figures, metric->scope.step)) {
     const char *kind = lumos_string(job->strings, metric->scope.kind);
     int64_t value = report_decimal_as(metric->value, 0);

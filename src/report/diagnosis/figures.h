@@ -22,6 +22,7 @@ struct diagnosis_rank {
   int64_t late_unknown;            /* late for what the recording does not show, such as that its own began late */
   int64_t pace;                    /* as diagnosis_read_paces has it */
   bool straggler;                  /* that is much, and comes again */
+  bool last;                       /* others wait for it at some collective */
 };
 
 struct diagnosis_figures {

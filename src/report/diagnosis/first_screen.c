@@ -15,6 +15,8 @@ struct diagnosis_story report_story(const struct report_content *content) {
   return (struct diagnosis_story){content->job, &content->facts, &content->opportunities, content->diagnosis};
 }
 
+const char report_no_gains[] = "Gains cannot be predicted";
+
 void report_put_title(const struct report_content *content, struct lumos_text *out) {
   enum { LONGEST = 300 };
   const char *title = report_title(content);

@@ -17,6 +17,9 @@ void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text
  * (grade, reason), `tiles` (label, term, figure, evidence), `trust` (the same). */
 void report_fill_first_screen(const struct report_content *content, struct report_scope *scope);
 
+/* The finding of what would help where confidence is poor, or most is lost outside the recording. */
+extern const char report_no_gains[];
+
 /* ". The first step, 51.0 ms, begins before the change; with it ..." of a changed job. */
 void report_put_left_out(const struct report_facts *facts, struct lumos_text *out);
 /* Of a predicted step: "90 % range 88.1 ms to 91.2 ms", or "range unknown". */

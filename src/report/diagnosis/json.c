@@ -2,6 +2,7 @@
 #include "report/diagnosis/json.h"
 
 #include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/gains.h"
 #include "report/diagnosis/reason.h"
 #include "report/diagnosis/remedy.h"
 #include "report/text/script.h"
@@ -97,6 +98,25 @@ static void put_finding(const struct diagnosis_story *story, const struct lumos_
   lumos_text_free(&text);
 }
 
+/* What the page predicts; null: nothing. */
+static void put_best_gain(const struct diagnosis_story *story, struct lumos_text *out) {
+  struct diagnosis_gain gain = diagnosis_best_gain(story);
+  if (gain.share == LUMOS_ABSENT) {
+    lumos_text_put(out, "null");
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(out, "{\"change\":");
+  diagnosis_put_changing(story, &gain, &text);
+  put_text(&text, out);
+  lumos_text_put(out, ",\"step_time\":");
+  lumos_text_integer(out, gain.time);
+  lumos_text_put(out, ",\"share\":");
+  lumos_text_decimal(out, diagnosis_told_share(story, &gain), 6);
+  lumos_text_put(out, gain.at_most ? ",\"at_most\":true}" : ",\"at_most\":false}");
+  lumos_text_free(&text);
+}
+
 void diagnosis_put_json(const struct diagnosis_story *story, struct lumos_text *out) {
   const struct lumos_diagnosis *diagnosis = story->diagnosis;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -111,6 +131,8 @@ void diagnosis_put_json(const struct diagnosis_story *story, struct lumos_text *
                     "],\"confidence\":{\"grade\":\"%s\",\"reason\":", lumos_confidence_name(diagnosis->confidence));
   diagnosis_put_confidence(story, &text);
   put_text(&text, out);
-  lumos_text_put(out, "}}");
+  lumos_text_put(out, "},\"best_gain\":");
+  put_best_gain(story, out);
+  lumos_text_char(out, '}');
   lumos_text_free(&text);
 }

@@ -162,9 +162,36 @@ static void put_cpu_action(const struct diagnosis_story *story, const struct lum
   }
 }
 
+/* What a rank's own delay was as recorded, of a mean step. */
+static int64_t recorded_delay(const struct diagnosis_story *story, uint32_t rank) {
+  const struct lumos_job *job = story->job;
+  int64_t sum = 0, steps = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->source == LUMOS_METRIC_MEASURED && metric->scope.rank == job->ranks.items[rank].rank &&
+        strcmp(lumos_string(job->strings, metric->name), "straggler_delay") == 0 &&
+        report_step_counts(story->facts, metric->scope.step)) {
+      sum = report_sum(sum, report_decimal_as(metric->value, 0));
+      steps++;
+    }
+  }
+  return steps > 0 ? sum / steps : 0;
+}
+
+/* A rank that is late only since the job was changed has no fault to look for. */
+static bool is_late_by_change(const struct diagnosis_story *story, const struct lumos_finding *finding) {
+  return story->facts->edited && finding->rank_count == 1 &&
+         recorded_delay(story, finding->ranks[0]) < diagnosis_time_late(finding) / 2;
+}
+
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
+  if (late && is_late_by_change(story, finding)) {
+    lumos_text_format(out, "The change makes the difference: as recorded, rank %d kept up with similar ranks",
+                      story->job->ranks.items[finding->ranks[0]].rank);
+    return;
+  }
   if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
     put_where(story, finding, out);
     return;

@@ -379,13 +379,15 @@ static void put_step(const struct diagnosis_story *story, struct lumos_text *out
   const struct report_facts *facts = story->facts;
   int64_t time = story->diagnosis->step_time;
   int64_t before = facts->edited ? report_facts_step_time(facts, MEASURED) : LUMOS_ABSENT;
+  enum { SAME = 500 }; /* millionths: 0.0 % */
+  bool same = before != LUMOS_ABSENT && before > 0 && llabs(report_share(time - before, before)) < SAME;
   bool several = facts->job_all.steps > 1 || facts->steps.count > facts->ranks.count;
   lumos_text_put(out, facts->edited ? "After the change " : "");
   lumos_text_put(out, facts->edited ? (several ? "a step " : "the step ") : (several ? "A step " : "The step "));
-  lumos_text_put(out, before == time ? "still takes " : "takes ");
-  if (before == LUMOS_ABSENT || before == time) {
+  lumos_text_put(out, same ? "still takes " : "takes ");
+  if (before == LUMOS_ABSENT || same) {
     report_put_time(out, time);
-    lumos_text_put(out, before == time && report_leaves_measured_out(facts) ? " (without the first step)" : "");
+    lumos_text_put(out, same && report_leaves_measured_out(facts) ? " (without the first step)" : "");
     if (diagnosis_is_slowed(story)) {
       lumos_text_put(out, " with the profiler and ");
       report_put_time_beside(out, facts->unprofiled_step, time);

@@ -373,7 +373,7 @@ static void put_help_finding(const struct page *page, struct lumos_text *out) {
   struct diagnosis_story story = report_story(page->content);
   struct diagnosis_gain gain = diagnosis_best_gain(&story);
   if (!diagnosis_predicts(story.diagnosis)) {
-    lumos_text_put(out, "Gains cannot be predicted");
+    lumos_text_put(out, report_no_gains);
   } else if (gain.share != LUMOS_ABSENT) {
     diagnosis_put_changing(&story, &gain, out);
     lumos_text_put(out, gain.at_most ? " could help most" : " would help most");

@@ -10,6 +10,7 @@
 #include "report/content/losses.h"
 #include "report/content/pipeline.h"
 #include "report/diagnosis/first_screen.h"
+#include "report/diagnosis/gains.h"
 #include "report/draw/cairo.h"
 #include "report/draw/svg.h"
 #include <string.h>
@@ -77,7 +78,12 @@ static bool draw_change(const struct report_content *content, struct report_scen
   return report_change_scene(&content->tables[TABLE_CHANGE], content->facts.step_range, false, scene);
 }
 
+/* What is not predicted on the page is not in a title either. */
 static void find_opportunities(const struct report_content *content, struct lumos_text *out) {
+  if (!diagnosis_predicts(content->diagnosis)) {
+    lumos_text_put(out, report_no_gains);
+    return;
+  }
   report_put_opportunities_finding(&content->opportunities, out);
 }
 

@@ -142,11 +142,12 @@ static bool same_text(int64_t left, int64_t right, int more) {
 }
 
 void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other) {
-  enum { MOST = 4 };
+  enum { MOST = 2 }; /* what differs by less than one in 10^4 is the same to a reader */
   int more = 0;
   while (more < MOST && nanoseconds != other && same_text(nanoseconds, other, more)) {
     more++;
   }
+  more = nanoseconds != other && same_text(nanoseconds, other, more) ? 0 : more;
   put_time(text, nanoseconds, more);
 }
 

@@ -39,7 +39,7 @@ static inline int64_t report_product(int64_t value, int64_t count) {
 
 /* A time in three significant digits, in the unit that leaves some before the point: "41.8 ms", "7.50 µs", "250 ns". */
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);
-/* The same beside another time: with up to four digits more where both would look alike without being so. */
+/* The same beside another time: with up to two digits more where both would look alike without being so. */
 void report_put_time_beside(struct lumos_text *text, int64_t nanoseconds, int64_t other);
 /* "88.1 ms to 91.2 ms" */
 void report_put_time_range(struct lumos_text *text, int64_t low, int64_t high);
