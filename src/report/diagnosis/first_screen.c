@@ -78,8 +78,10 @@ static void put_mean_with_first(const struct report_facts *facts, struct lumos_t
     row.left_out = row.left_out_too = false;
     report_row_add(&all, &row, 1);
   }
+  enum { SEEN = 10000 }; /* millionths: 1 % */
   int64_t mean = report_row_mean(&all, MEASURED, FIGURE_STEP_TIME);
-  if (mean != LUMOS_ABSENT) {
+  int64_t without = report_facts_step_time(facts, MEASURED);
+  if (mean != LUMOS_ABSENT && llabs(report_share(mean - without, without)) >= SEEN) {
     lumos_text_put(out, "; with it the measured mean is ");
     report_put_time(out, mean);
   }
@@ -95,13 +97,13 @@ void report_put_left_out(const struct report_facts *facts, struct lumos_text *ou
   if (left_out != LUMOS_ABSENT) {
     lumos_text_put(out, ". The first step, ");
     report_put_time(out, left_out);
-    lumos_text_put(out, report_leaves_measured_out(facts) ? ", begins before the change"
-                                                          : ", is left out, as no other precedes it");
+    bool rebuilt = facts->rebuild_error != LUMOS_ABSENT;
+    lumos_text_put(out, rebuilt ? ", has no other before it" : ", begins before the change");
     put_mean_with_first(facts, out);
   }
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, is left out, as no other precedes it" */
+/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, begins before the change" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = report_facts_job_rows(facts);
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, steps = 0;

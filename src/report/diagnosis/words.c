@@ -567,8 +567,11 @@ static void put_parts_of_bubble(const struct diagnosis_story *story, struct lumo
     report_put_share(out, rest->share);
     lumos_text_put(out, " is what the schedule costs and ");
     report_put_share(out, stage->share);
-    lumos_text_put(out, " what unequal stages cost, as ");
-    put_heavy_stage(story, stage, out);
+    lumos_text_put(out, " what unequal stages cost");
+    if (stage != &story->diagnosis->findings[0]) { /* else the headline has it */
+      lumos_text_put(out, ", as ");
+      put_heavy_stage(story, stage, out);
+    }
     bool stays = stage->layers != LUMOS_ABSENT_INT && !diagnosis_moves_layers(stage);
     lumos_text_put(out, stays ? "; moving whole layers would not help" : "");
     lumos_text_char(out, '.');
