@@ -135,11 +135,14 @@ static const char *text_of(const cJSON *object, const char *name) {
   return text == NULL ? "" : text;
 }
 
-/* No line has as many members, and none twice. */
+/* An object, of no more members than a line can have, and none twice. */
 static bool has_each_once(const cJSON *line) {
   enum { MOST_MEMBERS = 64 };
   int count = 0;
-  for (const cJSON *member = line == NULL ? NULL : line->child; member != NULL; member = member->next) {
+  if (!cJSON_IsObject(line)) {
+    return false;
+  }
+  for (const cJSON *member = line->child; member != NULL; member = member->next) {
     for (const cJSON *other = line->child; other != member; other = other->next) {
       if (strcmp(other->string, member->string) == 0) {
         return false;
