@@ -53,14 +53,14 @@ bars=(
   'layers|0.6 1.7|0|a layer between is like the last of two'
   'micro-batches|0.5 1.8|0|where the host is what counts, its slow stretches lie elsewhere'
   'pp|1.5 3.2|0|kernels take longer beside transfers, and clocks fall after long stretches of matrix products: another pipeline changes both'
-  'schedule|2 6|0|as for pp; products of tensor-parallel layers take another time beside their all-reduce than alone'
+  'schedule|1.6 2.5|0|as for pp; products of tensor-parallel layers take another time beside their all-reduce than alone'
   'bucket-mb|0.5 1|0|'
   'overlap-gradients|2 2.6|0|what kernels lose to communication beside them is a constant'
   'distributed-optimizer|1 1.5|0|weights are still converted in the forward pass'
   'recompute|0.7 2.1|0|products of tensor-parallel layers take another time beside their all-reduce than alone'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )
-all='all|1.2 6|0|'
+all='all|1.2 4|0|'
 
 # value NAME DEFAULT OPTIONS: the last value of an option.
 value() { sed -nE "s/.*--$1 ([0-9]+).*/\1/p; t; s/.*/$2/p" <<<"$3"; }
