@@ -62,8 +62,8 @@ struct tool_transforming {
 
 #define TOOL_REBUILDS(X, target)                                                                                       \
   X(target, 0, "rebuild", NULL, NULL,                                                                                  \
-    "Rebuild the job from its recorded blocks, in the recorded configuration. The difference from the measured job "   \
-    "is the error to expect of other configurations.")                                                                 \
+    "Rebuild the job from its recorded blocks, in the recorded configuration. How far its steps are off the measured " \
+    "ones that they are drawn from, rebuild_error, is the error to expect of other configurations.")                   \
   X(target, 0, "learn-from", "SELECTOR", NULL,                                                                         \
     "Rebuild from a part of the recorded blocks: those whose CPU tasks SELECTOR takes all. The others are built like " \
     "them, so that the rebuild error shows how well a part predicts the whole.")                                       \

@@ -266,6 +266,15 @@ class Checker:
         self.expect(named == [rank for unknown, rank in late if unknown >= late[0][0] * 0.8][:8], text, 'the latest are %s' % late)
         self.expect(abs(late[0][0] - nanoseconds(match[2])) <= half_digit(match[2]) * 1.001, text, 'the latest is so by %s' % late[0][0])
 
+    def late_as_recorded(self, text, match):
+        kind = {'GPU': 'compute', 'CPU': 'host'}[match[3] or match[2]]
+        late = {}
+        for one in self.metric('late_arrival'):
+            if one['source'] == 'measured' and one['scope'].get('kind') == kind and (not match[1] or one['scope'].get('rank') == int(match[1])):
+                late.setdefault(one['scope']['rank'], []).append(one['value'])
+        most = max([sum(values) / len(values) for values in late.values()] + [0])
+        self.expect(abs(most - nanoseconds(match[4])) <= half_digit(match[4]) * 1.001 if match[4] else most == 0, text, 'they were late by up to %s' % most)
+
     def of_trust(self, text, match):
         trust = self.document['trust']
         pairs = [('replay_error', 'replay_error_worst'), ('transplant_error', 'transplant_error_worst')]
@@ -300,6 +309,7 @@ class Checker:
         (r'^The longest is step (\d+), ', longest_step),
         (r'the longest wait is .*, of rank (\d+) for rank (\d+)', longest_wait),
         (r'^' + TIME + r' more of which nothing was recorded', unknown_cause),
+        (r'^as recorded, (?:rank (\d+)’s (CPU|GPU) was|their (CPU|GPU)s were) (?:not|(?:up to )?' + TIME + ') late', late_as_recorded),
         (r', nor why ranks? ([\d, and]+) (?:is|are up to) ' + TIME + ' late', unknown_ranks),
         (r'^(?:Rank|A step takes .*: rank|The step takes .*: rank) (\d+)(?:’s \w+(?: \w+)?)? (?:arrives|is|seems) [\d,.]+ \w+ late', late),
         (r'most communication is overlapped already', mostly_overlapped),

@@ -195,13 +195,13 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
        6,
        0,
        {4, 4},
-       "Move 2 of the stage\xE2\x80\x99s 6 layers to other stages (simulated by lumos-transform --split 4,4)",
+       "Move 2 of the stage\xE2\x80\x99s 6 layers to the other stage (simulated by lumos-transform --split 4,4)",
        "stage 1 (rank 1) has 1.7 times the work of other stages, because it holds more layers, so stage 0 idles: the "},
       {2,
        3,
        MS(25),
        {4, 1},
-       "Move 2 of the stage\xE2\x80\x99s 3 layers to other stages (simulated by lumos-transform --split 4,1; "
+       "Move 2 of the stage\xE2\x80\x99s 3 layers to the other stage (simulated by lumos-transform --split 4,1; "
        "a stage keeps at least one layer)",
        "stage 1 (rank 1) holds "},
       {1,

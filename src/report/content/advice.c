@@ -260,7 +260,8 @@ static void advise_communication(const struct report_practice *practice, struct 
 /* For threads or kernels alone where they make up almost all of the delays. */
 static void advise_stragglers(const struct report_practice *practice, struct lumos_text *out) {
   int64_t all = report_sum(practice->late_cpu, practice->late_gpu);
-  put(out, report_practice_most(practice->late_cpu, all, ALMOST_ALL)
+  put(out, practice->edited ? "Even out the work of ranks."
+           : report_practice_most(practice->late_cpu, all, ALMOST_ALL)
                ? "Even out the ranks\xE2\x80\x99 CPUs: the same work and CPU cores for each."
            : report_practice_most(practice->late_gpu, all, ALMOST_ALL)
                ? "Even out the ranks\xE2\x80\x99 GPUs: the same work, clocks and power limits for each."
@@ -407,6 +408,10 @@ static void speed_up_network(const struct report_practice *practice, struct lumo
 
 static void speed_up_rank(const struct report_practice *practice, struct lumos_text *out) {
   int64_t all = report_sum(practice->late_cpu, practice->late_gpu);
+  if (practice->edited) {
+    put(out, "Make the slow rank as fast as similar ranks, or give it less work.");
+    return;
+  }
   put(out, "Speed up the slow rank: compare its ");
   put(out, report_practice_most(practice->late_cpu, all, ALMOST_ALL)   ? "CPU and input pipeline"
            : report_practice_most(practice->late_gpu, all, ALMOST_ALL) ? "GPU clocks, power limit and input sizes"

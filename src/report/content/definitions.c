@@ -70,9 +70,9 @@ static const struct report_definition definitions[] = {
      "The sum of the durations of kernels, copies and memsets. Tasks that run at once count twice."},
     {"joined", "joined", "Communication kernels identified as one collective on several ranks, from the recording."},
     {"best_gain", "best predicted gain",
-     "The most that one change saves of the step, simulated again. Where what the headline names was not simulated, up "
-     "to what it costs. Half of a kind of work counts only where the headline names no loss or no change was "
-     "simulated. It also counts where GEMMs could run in a format more than twice as fast."},
+     "The most that one simulated change saves of the step. Where none removes what the headline names, half of that "
+     "kind of work counts, or all that it costs as a bound. Where the headline names no loss, half of any kind of work "
+     "counts. So it does where GEMMs could run in a format more than twice as fast."},
     {"label", "label of a collective",
      "Where the time of its kernels goes, on all ranks together. Transfer: at most a third is waiting. Arrival skew: "
      "at least two thirds are waiting for late ranks. Mixed: between. Inconclusive: unknown, or the clock error "

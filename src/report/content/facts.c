@@ -328,6 +328,15 @@ const struct report_rows *report_facts_job_rows(const struct report_facts *facts
   return facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
 }
 
+bool report_leaves_out(const struct report_facts *facts) {
+  const struct report_rows *rows = report_facts_job_rows(facts);
+  bool any = false;
+  for (size_t i = 0; i < rows->count; i++) {
+    any |= rows->items[i].left_out;
+  }
+  return any;
+}
+
 bool report_leaves_measured_out(const struct report_facts *facts) {
   const struct report_rows *rows = report_facts_job_rows(facts);
   bool any = false;

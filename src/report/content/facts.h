@@ -115,6 +115,8 @@ bool report_facts_differ(const struct report_facts *facts);
 
 /* The job's steps, or its ranks' where the job has none of its own. */
 const struct report_rows *report_facts_job_rows(const struct report_facts *facts);
+/* Is the first step in no simulated mean? */
+bool report_leaves_out(const struct report_facts *facts);
 /* Is the first step in no mean, measured or simulated? Then the page of the unchanged job has another mean. */
 bool report_leaves_measured_out(const struct report_facts *facts);
 /* Is the step in sums and means? Where the job has no steps of its own, all are; work of no step is in none. */

@@ -426,6 +426,11 @@ static void name_unknown_ranks(const struct diagnosing *search, struct lumos_fin
   const struct lumos_job *job = search->job;
   const struct diagnosis_rank *ranks = search->figures.ranks;
   bool *named = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *named);
+  for (size_t i = 0; i < search->findings.count; i++) {
+    for (uint32_t r = 0; r < search->findings.items[i].rank_count; r++) {
+      named[search->findings.items[i].ranks[r]] = true;
+    }
+  }
   while (finding->rank_count < LUMOS_FINDING_RANKS) {
     uint32_t latest = LUMOS_NONE;
     for (uint32_t r = 0; r < job->ranks.count; r++) {

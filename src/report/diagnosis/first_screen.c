@@ -69,7 +69,7 @@ static void put_ranks_apart(const struct report_facts *facts, int64_t step, stru
   }
 }
 
-/* "; with it the measured mean is 42.1 ms": what the page of the unchanged job says. */
+/* "; the measured mean with it is 42.1 ms": what the page of the unchanged job says. */
 static void put_mean_with_first(const struct report_facts *facts, struct lumos_text *out) {
   struct report_row all = report_row_empty(LUMOS_NONE, LUMOS_ABSENT_INT);
   const struct report_rows *rows = report_facts_job_rows(facts);
@@ -82,28 +82,21 @@ static void put_mean_with_first(const struct report_facts *facts, struct lumos_t
   int64_t mean = report_row_mean(&all, MEASURED, FIGURE_STEP_TIME);
   int64_t without = report_facts_step_time(facts, MEASURED);
   if (mean != LUMOS_ABSENT && llabs(report_share(mean - without, without)) >= SEEN) {
-    lumos_text_put(out, "; with it the measured mean is ");
+    lumos_text_put(out, "; the measured mean with it is ");
     report_put_time(out, mean);
   }
 }
 
 void report_put_left_out(const struct report_facts *facts, struct lumos_text *out) {
-  const struct report_rows *rows = report_facts_job_rows(facts);
-  int64_t left_out = LUMOS_ABSENT;
-  for (size_t i = 0; i < rows->count; i++) {
-    int64_t time = rows->items[i].figures[SIMULATED].of[FIGURE_STEP_TIME];
-    left_out = rows->items[i].left_out && time > left_out ? time : left_out;
-  }
-  if (left_out != LUMOS_ABSENT) {
-    lumos_text_put(out, ". The first step, ");
-    report_put_time(out, left_out);
+  if (report_leaves_out(facts)) {
     bool rebuilt = facts->rebuild_error != LUMOS_ABSENT;
-    lumos_text_put(out, rebuilt ? ", has no other before it" : ", begins before the change");
+    lumos_text_put(out, rebuilt ? ". The first step is left out, as none precedes it"
+                                : ". The first step is left out, as it begins before the change");
     put_mean_with_first(facts, out);
   }
 }
 
-/* "8 steps, 38.1 ms to 48.2 ms. The first step, 51.0 ms, begins before the change" */
+/* "8 steps, 38.1 ms to 48.2 ms. The first step is left out, as it begins before the change" */
 static void put_step_range(const struct report_facts *facts, enum report_timeline timeline, struct lumos_text *out) {
   const struct report_rows *rows = report_facts_job_rows(facts);
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT, steps = 0;

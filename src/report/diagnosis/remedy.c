@@ -64,13 +64,13 @@ static void put_where(const struct diagnosis_story *story, const struct lumos_fi
 }
 
 /* "Move 2 of the stage's 4 layers to other stages (simulated by lumos-transform --split 5,5,4,2)"; false: nothing is to be moved. */
-static bool put_split(const struct lumos_finding *finding, struct lumos_text *out) {
+static bool put_split(const struct lumos_finding *finding, bool edited, struct lumos_text *out) {
   int32_t surplus = diagnosis_moves_layers(finding) ? finding->layers - finding->split[finding->stage] : 0;
   bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
   if (surplus > 0) {
-    lumos_text_format(
-        out, "Move %d of the stage\xE2\x80\x99s %d layers to other stages (simulated by lumos-transform --split ",
-        surplus, finding->layers);
+    lumos_text_format(out, "Move %d of the stage\xE2\x80\x99s %d layers to %s (simulated %s --split ", surplus,
+                      finding->layers, finding->stages == 2 ? "the other stage" : "other stages",
+                      edited ? "with the same change and" : "by lumos-transform");
     for (int32_t s = 0; s < finding->stages; s++) {
       lumos_text_format(out, "%s%d", s == 0 ? "" : ",", finding->split[s]);
     }
@@ -162,41 +162,72 @@ static void put_cpu_action(const struct diagnosis_story *story, const struct lum
   }
 }
 
-/* What a rank's own delay was as recorded, of a mean step. */
-static int64_t recorded_delay(const struct diagnosis_story *story, uint32_t rank) {
+/* What a rank was late by as recorded, for the cause of the finding, of a mean step. */
+static int64_t recorded_delay(const struct diagnosis_story *story, enum lumos_cause cause, uint32_t rank) {
   const struct lumos_job *job = story->job;
+  const char *wanted = cause == LUMOS_CAUSE_SLOW_GPU ? "compute" : "host";
   int64_t sum = 0, steps = 0;
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
     if (metric->source == LUMOS_METRIC_MEASURED && metric->scope.rank == job->ranks.items[rank].rank &&
-        strcmp(lumos_string(job->strings, metric->name), "straggler_delay") == 0 &&
-        report_step_counts(story->facts, metric->scope.step)) {
+        metric->scope.kind != LUMOS_NO_STRING &&
+        strcmp(lumos_string(job->strings, metric->name), "late_arrival") == 0 &&
+        strcmp(lumos_string(job->strings, metric->scope.kind), wanted) == 0) {
       sum = report_sum(sum, report_decimal_as(metric->value, 0));
       steps++;
     }
   }
-  return steps > 0 ? sum / steps : 0;
+  return steps > 0 && sum > 0 ? sum / steps : 0;
 }
 
-/* A rank that is late only since the job was changed has no fault to look for. */
+static int64_t most_recorded(const struct diagnosis_story *story, const struct lumos_finding *finding) {
+  int64_t most = 0;
+  for (uint32_t i = 0; i < finding->rank_count; i++) {
+    int64_t delay = recorded_delay(story, finding->cause, finding->ranks[i]);
+    most = delay > most ? delay : most;
+  }
+  return most;
+}
+
+/* Ranks that are late mostly since the job was changed have no fault to look for. */
 static bool is_late_by_change(const struct diagnosis_story *story, const struct lumos_finding *finding) {
-  return story->facts->edited && finding->rank_count == 1 &&
-         recorded_delay(story, finding->ranks[0]) < diagnosis_time_late(finding) / 2;
+  return story->facts->edited && finding->rank_count > 0 &&
+         most_recorded(story, finding) < diagnosis_time_late(finding) / 2;
+}
+
+/* "The change makes the difference: as recorded, rank 1's GPU was 726 us late" */
+static void put_change_of_delay(const struct diagnosis_story *story, const struct lumos_finding *finding,
+                                struct lumos_text *out) {
+  const char *part = finding->cause == LUMOS_CAUSE_SLOW_GPU ? "GPU" : "CPU";
+  int64_t recorded = most_recorded(story, finding);
+  bool one = finding->rank_count == 1;
+  lumos_text_put(out, "The change makes the difference: as recorded, ");
+  if (one) {
+    lumos_text_format(out, "rank %d\xE2\x80\x99s %s was ", story->job->ranks.items[finding->ranks[0]].rank, part);
+  } else {
+    lumos_text_format(out, "their %ss were ", part);
+  }
+  if (recorded > 0) {
+    lumos_text_put(out, one ? "" : "up to ");
+    report_put_time(out, recorded);
+    lumos_text_put(out, " late");
+  } else {
+    lumos_text_put(out, "not late");
+  }
 }
 
 static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
   if (late && is_late_by_change(story, finding)) {
-    lumos_text_format(out, "The change makes the difference: as recorded, rank %d kept up with similar ranks",
-                      story->job->ranks.items[finding->ranks[0]].rank);
+    put_change_of_delay(story, finding, out);
     return;
   }
   if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
     put_where(story, finding, out);
     return;
   }
-  if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, out)) {
+  if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, story->facts->edited, out)) {
     return;
   }
   if (finding->cause == LUMOS_CAUSE_CPU_BOUND) {

@@ -400,7 +400,9 @@ static void put_step(const struct diagnosis_story *story, struct lumos_text *out
   report_put_time_beside(out, before, time);
   lumos_text_put(out, time > before ? " (+" : " (");
   report_put_share(out, report_share(time - before, before));
-  lumos_text_put(out, report_leaves_measured_out(facts) ? ", both without the first step)" : ")");
+  lumos_text_put(out, report_leaves_measured_out(facts) ? ", both without the first step)"
+                      : report_leaves_out(facts)        ? "; only a first step was recorded)"
+                                                        : ")");
 }
 
 /* ", 90.3 % of it compute": where nobody is to blame and most of the step is no loss, so that a small overhead is not
