@@ -31,7 +31,8 @@ enum {
   COMPARED = 256,
   /* ns: within it three quarters of the end differences lie around their median. Measured as in collective.c. */
   MOST_SPREAD = 50000,
-  /* Names that agree, at least. Measured: all do at the right shift in every set; in nanogpt 5 of 76 do without one. */
+  /* Names that agree, at least, and of those whose steps are known, steps. Measured: all names do at the right shift in
+   * every set; in nanogpt 5 of 76 do without one. */
   MOST_NAMES_IN_HUNDRED = 90
 };
 
@@ -47,6 +48,7 @@ struct kernel {
   lumos_string_id name;
   int64_t start, end; /* on the clock of its rank */
   uint32_t rank, task;
+  int32_t step;
 };
 LUMOS_VECTOR_TYPE(kernels, struct kernel);
 
@@ -133,7 +135,7 @@ static void gather_kernels(const struct lumos_job *job, const struct lumos_match
                            bool (*set_of)(const struct lumos_job *, uint32_t, struct set *), struct kernels *kernels) {
   for (uint32_t task = 0; task < job->tasks.count; task++) {
     const struct lumos_task *record = &job->tasks.items[task];
-    struct kernel kernel = {.name = record->name, .task = task};
+    struct kernel kernel = {.name = record->name, .task = task, .step = record->step};
     if (lumos_is_communication(record->kind) && lumos_on_stream(job, record) && !matches->taken[task] &&
         set_of(job, task, &kernel.set)) {
       kernel.rank = lumos_rank_of(job, record);
@@ -153,17 +155,22 @@ static int64_t end_common(const struct sequence *reference, const struct sequenc
   return reference->count < other->count - shift ? reference->count : other->count - shift;
 }
 
-/* How they fit, looking at no more than `most` kernels. False: names do not agree, or ends do not. */
+static bool agree(int64_t agreeing, int64_t count) { return agreeing * 100 >= count * MOST_NAMES_IN_HUNDRED; }
+
+/* How they fit, looking at no more than `most` kernels. False: names do not agree, or steps, which all ranks of a run
+ * number alike, or ends. What happens once a step fits a step apart as well as at its place. */
 static bool fit_at(const struct sequence *reference, const struct sequence *other, int64_t shift, int64_t most,
                    int64_t *values, struct fit *fit) {
   int64_t first = first_common(shift), end = end_common(reference, other, shift);
-  int64_t stride = (end - first + most - 1) / most, count = 0, named = 0;
+  int64_t stride = (end - first + most - 1) / most, count = 0, named = 0, labelled = 0, of_step = 0;
   for (int64_t i = first; i < end; i += stride) {
     const struct kernel *one = &reference->kernels[i], *two = &other->kernels[i + shift];
     named += one->name == two->name;
+    labelled += one->step != LUMOS_ABSENT_INT && two->step != LUMOS_ABSENT_INT;
+    of_step += one->step != LUMOS_ABSENT_INT && one->step == two->step;
     values[count++] = one->end - two->end;
   }
-  if (named * 100 < count * MOST_NAMES_IN_HUNDRED) {
+  if (!agree(named, count) || !agree(of_step, labelled)) {
     return false;
   }
   lumos_sort_times(values, (size_t)count);

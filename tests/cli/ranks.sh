@@ -146,6 +146,11 @@ check 'they tell the clocks' [ "$(awk '$2 <= $3' alone | wc -l)" -eq 3 ]
 rarely partners --form cuda --layers 8 --hidden 512 --tp 2 --pp 4 --schedule interleaved --vp 2 --micro-batches 8 --steps 2 --seed 202
 [ "$all_cases" != yes ] || check "in an interleaved schedule $(wc -l <found) are found" [ "$(wc -l <found)" -ge 80 ]
 
+# What happens once a step fits a step apart, too; but all ranks of a run number their steps alike.
+emulate --form 2022 --pp 2 --schedule gpipe --layers 4 --steps 3 --seed 7
+simulate 'two ranks that join once a step' emulated/rank*.json
+check "clocks of one host are one: $(only rank sim | jq -c .clock.offset | tr '\n' ' ')" [ "$(only rank sim | jq '.clock.offset | fabs | select(. < 100000)' | wc -l)" -eq 2 ]
+
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.
 emulate --seed 5 --layers 4 --hidden 2048 --micro-batch 4 --micro-batches 2 --steps 2
