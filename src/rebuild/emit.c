@@ -597,7 +597,10 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
   emission->recorded = plan->recorded;
-  emission->rooms = plan->recorded ? (struct rebuild_rooms){.awaited = false} : rebuild_rooms_find(from);
+  emission->rooms = (struct rebuild_rooms){.awaited = false};
+  if (!plan->recorded) {
+    emission->rooms = rebuild_rooms_find(from);
+  }
   emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;
   if (!plan->recorded) {
     lumos_build_model(emission->builder, &plan->model);
