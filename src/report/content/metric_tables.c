@@ -882,7 +882,6 @@ static void put_longest_wait(const struct report_table *waits, const struct repo
   lumos_text_add(out, waits->cells.items[1].bytes, waits->cells.items[1].length);
 }
 
-/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more of which nothing was recorded" */
 bool report_has_late_rank(const struct report_table *waits, const struct report_table *stragglers) {
   enum { DELAY = 1, STRAGGLER = 8 };
   bool any = false, known = false;
@@ -893,6 +892,7 @@ bool report_has_late_rank(const struct report_table *waits, const struct report_
   return any || (known && unknown_delay(stragglers, find_last_rank(waits)) > 0);
 }
 
+/* "Rank 1 arrives 6.1 ms late (14.5 % of the step)", "..., and 2.0 ms more of which nothing was recorded" */
 void report_put_waits_finding(const struct report_table *waits, const struct report_table *stragglers,
                               struct lumos_text *out) {
   enum { DELAY = 1, SHARE, STRAGGLER = 8, UNKNOWN, LEAST = 10 }; /* more of the delay than one in so many is told */
