@@ -8,7 +8,8 @@
  * it the backlog that step j found. The distance is the one of 1 to 4 that gives the most like steps, the nearest of
  * such: where every other step does something more, every other step is like it. Two steps are like where the common
  * subsequences of their names, lane by lane, cover 98 % of the device tasks of either, and 95 % of the time of either's
- * threads: one allocation of 90 ms that the other step lacks is one call of thousands.
+ * threads, of which no gap counts that is not taken: one allocation of 90 ms that the other step lacks is one call of
+ * thousands.
  *
  * Of several ranks together the first step keeps its own beginning, rank by rank, for that lies before the recording.
  * Where the ranks ended the step before step j further apart than that before step i, the first to come waited for the
@@ -137,10 +138,20 @@ static struct sorted_lane sort_lane(const struct lumos_transplant *transplant, c
   return sorted;
 }
 
-/* A task's own time, and that of the thread before it. */
-static int64_t time_of(const struct lumos_job *job, uint32_t t) {
+static bool is_handed(const struct lumos_job *job, uint32_t t) {
+  return lumos_detail_of(job, &job->tasks.items[t])->own_lag != LUMOS_ABSENT;
+}
+
+/* Does a task take its donor's gap, too? One of them counts from a hand-over, the other from the task before it: not
+ * then. */
+static bool shares_gap(const struct lumos_job *job, uint32_t t, uint32_t donor) {
+  return is_handed(job, t) == is_handed(job, donor);
+}
+
+/* A task's own time, and that of the thread before it where that is asked for. */
+static int64_t time_of(const struct lumos_job *job, uint32_t t, bool gap) {
   struct lumos_times own = lumos_own_times(job, t);
-  return own.dur + (own.lag > 0 ? own.lag : 0);
+  return own.dur + (gap && own.lag > 0 ? own.lag : 0);
 }
 
 /* Pair the lane's tasks of every step with those of the step that may be like it. */
@@ -163,8 +174,9 @@ static void pair_lane(struct lumos_transplant *transplant, const struct lumos_st
       transplant->donor[task] = donor;
       if (!stream && donor != LUMOS_NONE) {
         struct host_time *host = &transplant->host[range.first + n];
-        host->matched = lumos_time_sum(host->matched, time_of(transplant->job, task));
-        host->given = lumos_time_sum(host->given, time_of(transplant->job, donor));
+        bool gap = shares_gap(transplant->job, task, donor);
+        host->matched = lumos_time_sum(host->matched, time_of(transplant->job, task, gap));
+        host->given = lumos_time_sum(host->given, time_of(transplant->job, donor, gap));
       }
     }
   }
@@ -213,7 +225,7 @@ static void count_work(struct lumos_transplant *transplant) {
       continue;
     }
     for (uint32_t t = stretch->first; t < stretch->first + stretch->count; t++) {
-      transplant->host[step].all = lumos_time_sum(transplant->host[step].all, time_of(transplant->job, t));
+      transplant->host[step].all = lumos_time_sum(transplant->host[step].all, time_of(transplant->job, t, true));
     }
   }
 }
@@ -272,10 +284,6 @@ static int64_t *find_shifts(const struct lumos_transplant *transplant) {
   return shifts;
 }
 
-static bool is_handed(const struct lumos_job *job, uint32_t t) {
-  return lumos_detail_of(job, &job->tasks.items[t])->own_lag != LUMOS_ABSENT;
-}
-
 /* A run's times, from those of like steps. */
 struct donation {
   const struct lumos_transplant *transplant;
@@ -293,7 +301,7 @@ static struct lumos_times donated_times(void *context, uint32_t t, struct lumos_
   }
   struct lumos_times donors = lumos_own_times(job, donor);
   own.dur = donors.dur;
-  if (is_handed(job, t) == is_handed(job, donor)) { /* else the gaps are of different kinds */
+  if (shares_gap(job, t, donor)) {
     own.lag = donors.lag;
   }
   return own;

@@ -56,6 +56,20 @@ static const char late_launch[] = JOB_TEXT_HEADER RANK("0")
     DEVICE("0", "7", 3, "gemm", "B", 267, 100, 1, "3", 0, 2, "")
     FROM_0("0");
 
+/* The same job, but B of step 2 counts from a hand-over, whose 5 are not taken: of the 43 of its thread 38 are in common. */
+static const char handed_over[] = JOB_TEXT_HEADER RANK("0")
+    HOST("0", "0", 0, "A1", 0, 10, 0, 1)
+    HOST("0", "1", 1, "B1", 12, 10, 2, 1)
+    HOST("0", "2", 2, "A1", 42, 8, 20, 2)
+    HOST("0", "3", 3, "B1", 255, 10, 205, 2)
+    DEVICE("0", "4", 0, "gemm", "A", 12, 100, 1, "0", 0, 1, "")
+    DEVICE("0", "5", 1, "gemm", "B", 113, 20, 1, "1", 0, 1, "")
+    DEVICE("0", "6", 2, "gemm", "A", 134, 50, 1, "2", 0, 2, "")
+    DEVICE("0", "7", 3, "gemm", "B", 267, 100, 1, "3", 0, 2, "")
+    FROM_0("0")
+    "{'type':'dep','src':'0:2','dst':'0:3','kind':'handover','from':'end','to':'start','lag':205,'covers':200,"
+    "'evidence':'recorded','mode':'fixed'}\n";
+
 /* Steps 1 and 3 are like, and take 100 and 120; step 2, of 50, is not like either. The host never waits. */
 static const char every_other[] = JOB_TEXT_HEADER RANK("0")
     HOST("0", "0", 0, "A1", 0, 10, 0, 1)
@@ -213,6 +227,13 @@ static void like_steps_have_95_per_cent_of_their_host_time_in_common(void **stat
   expect_like(ALLOCATING("", 20, IN_SECOND(3)), false); /* 43 of 46 */
 }
 
+/* A step that keeps a long gap of its own is not like one without it, whatever both are called. */
+static void a_gap_that_is_not_taken_is_no_time_in_common(void **state) {
+  (void)state;
+  expect_like(late_launch, true);
+  expect_like(handed_over, false);
+}
+
 static void transfers_are_taken_and_members_wait_for_each_other(void **state) {
   (void)state;
   struct lumos_job *job = simulated(two_ranks);
@@ -244,6 +265,7 @@ int main(void) {
       cmocka_unit_test(only_like_steps_are_compared),
       cmocka_unit_test(like_steps_have_98_per_cent_of_their_kernels_in_common),
       cmocka_unit_test(like_steps_have_95_per_cent_of_their_host_time_in_common),
+      cmocka_unit_test(a_gap_that_is_not_taken_is_no_time_in_common),
       cmocka_unit_test(transfers_are_taken_and_members_wait_for_each_other),
       cmocka_unit_test(a_job_without_like_steps_has_no_transplant),
   };
