@@ -219,26 +219,58 @@ static double exchange_time(const struct ring *ring) {
   return 1000 * (latency(ring, RING, SIMPLE)) + passing;
 }
 
+struct plan { /* what NCCL chooses */
+  double time;
+  enum algorithm algorithm;
+  enum protocol protocol;
+};
+
+static struct plan plan_of(const struct ring *ring) {
+  struct plan best = {INFINITY, RING, SIMPLE};
+  for (int algorithm = RING; algorithm < ALGORITHMS; algorithm++) {
+    for (int protocol = LL; protocol < PROTOCOLS; protocol++) {
+      double speed = bandwidth(ring, (enum algorithm)algorithm, (enum protocol)protocol);
+      if (speed > 0) {
+        double time = 1000 * latency(ring, (enum algorithm)algorithm, (enum protocol)protocol) + ring->bytes / speed;
+        best = time < best.time ? (struct plan){time, (enum algorithm)algorithm, (enum protocol)protocol} : best;
+      }
+    }
+  }
+  return best;
+}
+
+static struct ring ring_within(const struct lumos_links *links, enum lumos_transfer_form form, double bytes,
+                               int32_t size, int32_t nodes) {
+  size = size < 2 ? 2 : size;
+  return ring_of(links, form, bytes, size, nodes < 1 ? 1 : nodes > size ? size : nodes);
+}
+
 double lumos_nccl_time(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
                        int32_t nodes) {
   if (form == LUMOS_PAIRING) {
     return pair_time(links, bytes, nodes);
   }
-  size = size < 2 ? 2 : size;
-  nodes = nodes < 1 ? 1 : nodes > size ? size : nodes;
-  struct ring ring = ring_of(links, form, bytes, size, nodes);
-  if (form == LUMOS_EXCHANGING) {
-    return exchange_time(&ring);
+  struct ring ring = ring_within(links, form, bytes, size, nodes);
+  return form == LUMOS_EXCHANGING ? exchange_time(&ring) : plan_of(&ring).time;
+}
+
+/* A message that has less than so many bytes for each thread of each channel takes fewer of them: NCCL's
+ * LL_THREAD_THRESHOLD and the like, and the threads that it starts a channel with (src/enqueue.cc, src/include/comm.h).
+ * In a ring LL asks for as many from each member. */
+static const double thread_bytes[PROTOCOLS] = {8, 8, 64};
+static const double channel_threads[PROTOCOLS] = {512, 640, 512};
+
+double lumos_nccl_channels(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
+                           int32_t nodes) {
+  if (form == LUMOS_PAIRING || form == LUMOS_EXCHANGING) {
+    return 0;
   }
-  double least = INFINITY;
-  for (int algorithm = RING; algorithm < ALGORITHMS; algorithm++) {
-    for (int protocol = LL; protocol < PROTOCOLS; protocol++) {
-      double speed = bandwidth(&ring, (enum algorithm)algorithm, (enum protocol)protocol);
-      if (speed > 0) {
-        double time = 1000 * latency(&ring, (enum algorithm)algorithm, (enum protocol)protocol) + bytes / speed;
-        least = fmin(least, time);
-      }
-    }
+  struct ring ring = ring_within(links, form, bytes, size, nodes);
+  struct plan plan = plan_of(&ring);
+  if (plan.algorithm == SWITCH) {
+    return switch_channels[ring.generation];
   }
-  return least;
+  double least = thread_bytes[plan.protocol] * channel_threads[plan.protocol];
+  least *= plan.algorithm == RING && plan.protocol == LL ? ring.size : 1;
+  return fmin(fmax(floor(bytes / least), 1), ring.channels);
 }

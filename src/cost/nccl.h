@@ -37,4 +37,8 @@ enum lumos_transfer_form lumos_transfer_form_of(const char *op);
 double lumos_nccl_time(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
                        int32_t nodes);
 
+/* How many channels such a transfer takes, each of which holds an SM; 0: of messages between two this model says nothing. */
+double lumos_nccl_channels(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
+                           int32_t nodes);
+
 #endif

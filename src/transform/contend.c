@@ -1,5 +1,6 @@
 #include "transform/contend.h"
 
+#include "cost/held.h"
 #include "cost/sharing.h"
 #include "transform/edit.h"
 
@@ -28,45 +29,134 @@ static double *shares_in(const struct lumos_job *job, const struct lumos_run *ru
   return shares;
 }
 
-static double *shared_in(const struct lumos_contend *contend, const struct lumos_job *job,
+static double *shared_in(const struct lumos_contend *contend, const struct lumos_transfers *transfers,
                          const struct lumos_run *runs) {
-  if (!(contend->part > 0)) {
-    return lumos_allocate_zeroed(job->collectives.count + 1, sizeof(double));
-  }
-  const struct lumos_nodes nodes = {contend->node_size, false};
-  struct lumos_transfers *transfers = lumos_transfers_of(job, &nodes);
-  double *shared = lumos_shares_of_transfers(transfers, runs);
-  lumos_transfers_free(transfers);
-  return shared;
+  return contend->part > 0
+             ? lumos_shares_of_transfers(transfers, runs)
+             : lumos_allocate_zeroed(lumos_transfers_job(transfers)->collectives.count + 1, sizeof(double));
 }
 
-/* NULL: the job cannot run; then nobody will see what it takes. `shared`: by collective. */
-static void find_shares(const struct lumos_contend *contend, const struct lumos_job *job, double **shares,
-                        double **shared) {
+/* SMs that collectives hold, by task; those of which it is not known as many as is typical. */
+static double *sms_of(const struct lumos_contend *contend, const struct lumos_transfers *transfers,
+                      const struct lumos_contending *where) {
+  const struct lumos_job *job = lumos_transfers_job(transfers);
+  const struct lumos_links links = lumos_links_of(where->device);
+  double *sms = lumos_held_sms(transfers, &links);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    bool holds = job->tasks.items[t].kind == LUMOS_COLLECTIVE && lumos_on_stream(job, &job->tasks.items[t]);
+    sms[t] = holds && !(sms[t] > 0) ? contend->typical : sms[t];
+  }
+  return sms;
+}
+
+static double *held_in(const struct lumos_contend *contend, const struct lumos_transfers *transfers,
+                       const struct lumos_contending *where, const struct lumos_run *runs, const double *shares) {
+  const struct lumos_job *job = lumos_transfers_job(transfers);
+  double *sms = sms_of(contend, transfers, where);
+  double *held = lumos_held_beside(job, runs, sms);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    double beside = shares[t] * (double)runs[t].dur;
+    held[t] = beside > 0 ? held[t] / beside : 0;
+  }
+  free(sms);
+  return held;
+}
+
+static void free_overlaps(struct lumos_overlaps *overlaps) {
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    free(overlaps->shares[with]);
+  }
+  free(overlaps->held);
+  free(overlaps->shared);
+}
+
+static struct lumos_overlaps no_overlaps(const struct lumos_job *job) {
+  struct lumos_overlaps overlaps = {.held = lumos_allocate_zeroed(job->tasks.count + 1, sizeof(double)),
+                                    .shared = lumos_allocate_zeroed(job->collectives.count + 1, sizeof(double))};
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    overlaps.shares[with] = lumos_allocate_zeroed(job->tasks.count + 1, sizeof(double));
+  }
+  return overlaps;
+}
+
+/* Without shares: the job cannot run; then nobody will see what it takes. */
+static struct lumos_overlaps find_overlaps(const struct lumos_contend *contend, const struct lumos_job *job,
+                                           const struct lumos_contending *where) {
   const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+  const struct lumos_nodes nodes = {where->node_size, false};
   struct lumos_error error = {0};
-  *shared = NULL;
+  struct lumos_overlaps overlaps = {.held = NULL};
   if (!communicates(job)) {
-    *shared = lumos_allocate_zeroed(job->collectives.count + 1, sizeof **shared);
-    for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-      shares[with] = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *shares[with]);
-    }
-    return;
+    return no_overlaps(job);
   }
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs + 1);
-  bool done = lumos_engine_run(job, &options, runs, &error);
-  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-    shares[with] = done ? shares_in(job, runs, with) : NULL;
+  if (lumos_engine_run(job, &options, runs, &error)) {
+    struct lumos_transfers *transfers = lumos_transfers_of(job, &nodes);
+    for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+      overlaps.shares[with] = shares_in(job, runs, with);
+    }
+    overlaps.held = held_in(contend, transfers, where, runs, overlaps.shares[0]);
+    overlaps.shared = shared_in(contend, transfers, runs);
+    lumos_transfers_free(transfers);
   }
-  *shared = done ? shared_in(contend, job, runs) : NULL;
+  free(runs);
+  return overlaps;
+}
+
+/* ---- what was ---- */
+
+/* GPUs are taken to be like the first. */
+static struct lumos_contending where_is(const struct lumos_job *job, const struct lumos_hardware *hardware) {
+  const struct lumos_rank *rank = job->ranks.count == 0 ? NULL : &job->ranks.items[0];
+  struct lumos_contending where = {.node_size = lumos_nodes_of(job, NULL).size};
+  if (rank != NULL && hardware != NULL && rank->device_name != LUMOS_NO_STRING) {
+    where.device = lumos_hardware_find(hardware, lumos_string(job->strings, rank->device_name));
+  }
+  where.sms = where.device != NULL ? where.device->sms : 0;
+  where.sms = rank != NULL && rank->device_sms != LUMOS_ABSENT ? (double)rank->device_sms : where.sms;
+  return where;
+}
+
+/* Of those of which it is known, by time. */
+static double typical_of(const struct lumos_job *job, const struct lumos_run *runs, const double *sms) {
+  double held = 0, time = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    held += sms[t] * (double)runs[t].dur;
+    time += sms[t] > 0 ? (double)runs[t].dur : 0;
+  }
+  return time > 0 ? held / time : 0;
+}
+
+/* What is lost was fitted to the products that ran beside collectives as measured: SMs that these held. */
+static void find_held(struct lumos_contend *contend, const struct lumos_transfers *transfers) {
+  const struct lumos_job *job = lumos_transfers_job(transfers);
+  struct lumos_run *runs = lumos_measured_runs(job);
+  const struct lumos_links links = lumos_links_of(contend->was.device);
+  double *sms = lumos_held_sms(transfers, &links);
+  contend->typical = typical_of(job, runs, sms);
+  free(sms);
+  sms = sms_of(contend, transfers, &contend->was);
+  uint8_t *communication = lumos_find_contender(job, 0);
+  int64_t *beside = lumos_times_beside(job, runs, communication);
+  double *held = lumos_held_beside(job, runs, sms), sum = 0, time = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    bool product = lumos_contended_of(&job->tasks.items[t]) == LUMOS_CONTENDED_PRODUCTS;
+    sum += product ? held[t] : 0;
+    time += product ? (double)beside[t] : 0;
+  }
+  contend->held = time > 0 ? sum / time : 0;
+  free(held);
+  free(beside);
+  free(communication);
+  free(sms);
   free(runs);
 }
 
 static void find_sharing(struct lumos_contend *contend, const struct lumos_job *job) {
-  struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  const struct lumos_nodes nodes = {contend->was.node_size, false};
   struct lumos_transfers *transfers = lumos_transfers_of(job, &nodes);
-  contend->node_size = nodes.size;
   contend->part = lumos_sharing_of(transfers).part;
+  find_held(contend, transfers);
   lumos_transfers_free(transfers);
   contend->collective_of = lumos_allocate(job->tasks.count * sizeof *contend->collective_of + 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -81,23 +171,45 @@ static void find_sharing(struct lumos_contend *contend, const struct lumos_job *
 }
 
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job) {
-  contend->beside = lumos_beside_of(job);
+  struct lumos_error error = {0};
+  *contend = (struct lumos_contend){.hardware = lumos_hardware_read(NULL, &error), .beside = lumos_beside_of(job)};
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contend->factors[of] = 1;
   }
+  contend->was = contend->is = where_is(job, contend->hardware);
   find_sharing(contend, job);
-  find_shares(contend, job, contend->shares, &contend->shared);
+  contend->overlaps = find_overlaps(contend, job, &contend->was);
 }
 
-/* What is left of a task's speed; `shares`: of it beside each kind of communication. */
-static double left(const struct lumos_contend *contend, const struct lumos_task *task, double *const *shares,
-                   uint32_t at, const double *factors) {
+/* ---- what comes ---- */
+
+/* Is it known how many SMs a product lacks, in the recording and now? */
+static bool lacks_sms(const struct lumos_contend *contend, const struct lumos_contending *where, double held) {
+  return contend->held > 0 && contend->was.sms > 0 && where->sms > 0 && held > 0;
+}
+
+/* Of a product's time beside collectives, the part that is lost. It lacks the SMs that these hold; what else is lost, to memory that
+ * they share, stays. */
+static double part_of_product(const struct lumos_contend *contend, double part, double held,
+                              const struct lumos_contending *where) {
+  double of_sms = fmin(contend->held / contend->was.sms, part); /* some lose less than the SMs that are held */
+  double now = of_sms * held / contend->held * contend->was.sms / where->sms;
+  return of_sms < 1 ? 1 - (1 - fmin(now, 1)) * (1 - part) / (1 - of_sms) : part;
+}
+
+/* What is left of the speed of a task beside what it overlaps. */
+static double left(const struct lumos_contend *contend, const struct lumos_task *task,
+                   const struct lumos_overlaps *overlaps, uint32_t at, const struct lumos_contending *where,
+                   const double *factors) {
   double lost = 0;
   for (int with = 0; with < LUMOS_CONTENDERS && at != LUMOS_NONE; with++) {
-    const struct lumos_contention *contention = &contend->beside.with[with];
-    double share = lumos_loss_of(contention, task)->share;
-    share *= factors == NULL ? 1 : factors[lumos_contended_of(task)];
-    lost += share / (1 + share) * shares[with][at];
+    enum lumos_contended of = lumos_contended_of(task);
+    double share = contend->beside.with[with].losses[of].share;
+    bool known = with == 0 && of == LUMOS_CONTENDED_PRODUCTS && lacks_sms(contend, where, overlaps->held[at]);
+    share *= factors == NULL || known ? 1 : factors[of];
+    double part = share / (1 + share);
+    part = known ? part_of_product(contend, part, overlaps->held[at], where) : part;
+    lost += part * overlaps->shares[with][at];
   }
   static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
   return fmax(1 - lost, LEAST);
@@ -118,8 +230,8 @@ static double *transfers_alone(const struct lumos_contend *contend, const struct
     uint32_t member = collective->member_count > 0 ? job->members.items[collective->member_first] : LUMOS_NONE;
     uint32_t like = member == LUMOS_NONE || likes == NULL ? member : likes[member];
     uint32_t from = like == LUMOS_NONE ? LUMOS_NONE : contend->collective_of[like];
-    bool kept = from == LUMOS_NONE || collective->transfer == LUMOS_ABSENT || contend->shared == NULL;
-    alone[c] = kept ? -1 : (double)collective->transfer * (1 - contend->part * contend->shared[from]);
+    bool kept = from == LUMOS_NONE || collective->transfer == LUMOS_ABSENT || contend->overlaps.shared == NULL;
+    alone[c] = kept ? -1 : (double)collective->transfer * (1 - contend->part * contend->overlaps.shared[from]);
   }
   return alone;
 }
@@ -142,13 +254,13 @@ static void share_links(const struct lumos_contend *contend, struct lumos_job *j
  * False: the job cannot run. */
 static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, const double *alone,
                      const double *transfers, double step) {
-  double *shares[LUMOS_CONTENDERS] = {NULL}, *shared = NULL;
-  find_shares(contend, job, shares, &shared);
-  bool done = shares[0] != NULL;
+  struct lumos_overlaps overlaps = find_overlaps(contend, job, &contend->is);
+  bool done = overlaps.shares[0] != NULL;
   for (uint32_t t = 0; t < job->tasks.count && done; t++) {
     struct lumos_task *task = &job->tasks.items[t];
     struct lumos_times own = lumos_own_times(job, t);
-    double to = alone[t] < 0 ? (double)own.dur : alone[t] / left(contend, task, shares, t, contend->factors);
+    double to =
+        alone[t] < 0 ? (double)own.dur : alone[t] / left(contend, task, &overlaps, t, &contend->is, contend->factors);
     int64_t dur = llround((double)own.dur + step * (to - (double)own.dur));
     if (dur != own.dur) {
       (void)lumos_edit_mark(job, task);
@@ -157,25 +269,23 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
     }
   }
   if (done) {
-    share_links(contend, job, transfers, shared, step);
+    share_links(contend, job, transfers, overlaps.shared, step);
   }
-  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-    free(shares[with]);
-  }
-  free(shared);
+  free_overlaps(&overlaps);
   return done;
 }
 
 void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
   enum { TIMES = 4 }; /* chosen: from then on next to nothing changes */
   double *alone = lumos_allocate(job->tasks.count * sizeof *alone + 1);
-  bool done = contend->shares[0] != NULL;
+  bool done = contend->overlaps.shares[0] != NULL;
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool computes = lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
-    alone[t] = done && computes ? (double)lumos_own_times(job, t).dur *
-                                      left(contend, task, contend->shares, likes == NULL ? t : likes[t], NULL)
-                                : -1;
+    alone[t] = done && computes
+                   ? (double)lumos_own_times(job, t).dur *
+                         left(contend, task, &contend->overlaps, likes == NULL ? t : likes[t], &contend->was, NULL)
+                   : -1;
   }
   double *transfers = transfers_alone(contend, job, likes);
   for (int i = 0; i < TIMES && done; i++) {
@@ -184,10 +294,8 @@ void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, con
     done = lengthen(contend, job, alone, transfers, i == 0 ? 1 : 0.5);
   }
   note_error(contend, job);
-  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-    free(contend->shares[with]);
-  }
-  free(contend->shared);
+  free_overlaps(&contend->overlaps);
+  lumos_hardware_free(contend->hardware);
   free(contend->collective_of);
   free(transfers);
   free(alone);

@@ -3,23 +3,37 @@
 #ifndef LUMOS_TRANSFORM_CONTEND_H
 #define LUMOS_TRANSFORM_CONTEND_H
 
+#include "cost/hardware.h"
 #include "sim/beside.h"
 
+struct lumos_overlaps {             /* of a job as simulated */
+  double *shares[LUMOS_CONTENDERS]; /* by task: how much of it runs beside communication; NULL: the job cannot run */
+  double *held;                     /* by task: SMs that collectives hold while it runs beside them, mean */
+  double *shared;                   /* by collective: how much of its transfer shares links */
+};
+
+struct lumos_contending {            /* where a job runs */
+  int32_t node_size;                 /* GPUs */
+  double sms;                        /* of a GPU; 0: not known */
+  const struct lumos_device *device; /* NULL: not known */
+};
+
 struct lumos_contend {
+  struct lumos_hardware *hardware; /* of which `was` is; NULL: it cannot be read */
   struct lumos_beside beside;      /* before the change */
   double factors[LUMOS_CONTENDED]; /* by how much more of a kernel is lost after it; 1 but on another GPU */
-  double
-      *shares[LUMOS_CONTENDERS]; /* by task: how much of it runs beside communication, simulated; NULL: the job cannot
-                                       run */
-  int32_t node_size;             /* GPUs */
-  double part;                   /* of what a transfer shares, what it loses (cost/sharing.h) */
-  double *shared;          /* by collective: how much of its transfer is shared, simulated; NULL: the job cannot run */
-  uint32_t *collective_of; /* by task, LUMOS_NONE: of none */
+  struct lumos_contending was, is; /* before the change and after it; alike unless set */
+  double typical;                  /* SMs that a collective holds in the recording; 0: not known */
+  double held;                     /* SMs held beside products, of which the loss is known; 0: not known */
+  struct lumos_overlaps overlaps;  /* before the change */
+  double part;                     /* of what a transfer shares, what it loses (cost/sharing.h) */
+  uint32_t *collective_of;         /* by task, LUMOS_NONE: of none */
 };
 
 /* Before the change, then behind it: kernels take as much longer or shorter as more or less of them runs beside
  * communication, and transfers as more or less of them shares its links, as the recording shows what that costs
- * (cost/contention.h, cost/sharing.h). A change that moves nothing changes nothing.
+ * (cost/contention.h, cost/sharing.h). Products lose as many SMs as collectives hold, of those recorded and of those that come
+ * (cost/held.h). A change that moves nothing changes nothing.
  * `likes`: by task of the changed job, the one of the job before that it is like, or LUMOS_NONE, which ran beside none;
  * NULL: tasks are the same. The begin runs the engine, the end three times. */
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job);

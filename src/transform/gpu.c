@@ -98,6 +98,8 @@ static void contend_elsewhere(const struct edit *edit, struct lumos_contend *con
   if (from == NULL) {
     return;
   }
+  contend->is.sms = to->sms;
+  contend->is.device = to;
   if (from->sms > 0 && to->sms > 0) {
     contend->factors[LUMOS_CONTENDED_PRODUCTS] = from->sms / to->sms;
   }

@@ -30,6 +30,7 @@ bool lumos_transform_network(struct lumos_job *job, const char *file, struct lum
   struct lumos_contend contend;
   lumos_contend_begin(&contend, job);
   struct lumos_nodes before = lumos_nodes_of(job, NULL), after = lumos_nodes_of(job, &network);
+  contend.is.node_size = after.size;
   struct lumos_transfers *transfers = lumos_transfers_fit(job, hardware, &before);
   const struct lumos_communication_change change = {.network = &network};
   int64_t kept = lumos_estimate_communication(job, transfers, &after, &change, "network.communication",
