@@ -596,6 +596,7 @@ static void keep_host(struct trace_reader *reader, struct fields *fields) {
   row->key = op ? natural(values->sequence) : key;
   row->class = class;
   row->forward_thread = op ? thread_number(values->forward_thread) : 0;
+  row->alone = false; /* steps.c knows */
   row->other = other;
   row->unfinished = class == TRACE_STEP && lumos_json_is(&values->finished, "false");
   row->shapes = op ? intern_shapes(reader, &values->shapes) : LUMOS_NO_STRING;

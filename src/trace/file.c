@@ -183,6 +183,10 @@ static void note_steps(struct lumos_job *job, const struct trace_steps *steps, c
     note(job, "parse.repeated_steps", LUMOS_WARNING, steps->dropped, NULL,
          "step marks with numbers that do not rise were ignored");
   }
+  if (steps->idle > 0) {
+    note(job, "parse.mark_alone", LUMOS_INFO, steps->idle, "mark what runs there with torch.profiler.record_function",
+         "steps between others hold no op and no call; the mark of each counts as an op of its length");
+  }
   note_lost_marks(job, steps);
   note_unfinished(job, steps, true);
   note_unfinished(job, steps, false);

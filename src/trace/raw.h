@@ -44,6 +44,7 @@ struct trace_host {
   int32_t forward_thread;
   uint8_t class;
   bool unfinished; /* a step mark that the profiler closed by its own stop */
+  bool alone;      /* a step mark that works as an op, for its step has nothing else */
   bool other;      /* a call of a category that nobody knows */
 };
 

@@ -5,6 +5,9 @@
  * Where a number is missing and there is work between the marks around it, a mark is lost. One step has the time
  * between them; several cannot be told apart, and no step of that length ever was, so the steps that are kept lie on
  * one side of them.
+ *
+ * A step of which nothing but the mark was recorded, between others, is one in which the host does something that no
+ * row shows, such as an evaluation.
  */
 #include "trace/steps.h"
 
@@ -53,23 +56,33 @@ static void drop_repeated(struct trace_steps *steps) {
 
 static bool is_work(const struct trace_host *row) { return row->class == TRACE_OP || row->class == TRACE_CALL; }
 
-/* Does an op or call start in one of the steps? */
-static bool hold_work(const struct trace *trace, const struct trace_steps *steps) {
+/* In which marks does an op or call start, on whatever thread? */
+static void find_working(const struct trace *trace, struct trace_steps *steps) {
+  struct trace_mark *mark = NULL; /* of the row before; [start, end) is what it holds */
+  int64_t start = 0, end = 0;
   for (size_t i = 0; i < trace->host.count; i++) {
     const struct trace_host *row = &trace->host.items[i];
-    int64_t mark = is_work(row) ? trace_mark_at(steps, row->start) : -1;
-    if (mark >= 0 && mark < (int64_t)steps->marks.count) {
-      return true;
+    if (!is_work(row)) {
+      continue;
     }
+    if (mark == NULL || row->start < start || row->start >= end) {
+      int64_t at = trace_mark_at(steps, row->start);
+      size_t count = steps->marks.count;
+      mark = at >= 0 && at < (int64_t)count ? &steps->marks.items[at] : NULL;
+      if (mark == NULL) {
+        continue;
+      }
+      start = mark->start;
+      end = at + 1 < (int64_t)count ? mark[1].start : mark->end;
+    }
+    mark->works = true;
   }
-  return false;
 }
 
 static int64_t missing_before(const struct trace_mark *mark) { return mark->number - mark[-1].number - 1; }
 
-/* Put a mark without a name into every gap between two marks whose numbers say that some are missing; false: there is
- * none. */
-static bool fill_gaps(struct trace_steps *steps) {
+/* Put a mark without a name into every gap between two marks whose numbers say that some are missing. */
+static void fill_gaps(struct trace_steps *steps) {
   size_t gaps = 0;
   for (size_t i = 1; i < steps->marks.count; i++) {
     const struct trace_mark *mark = &steps->marks.items[i];
@@ -91,33 +104,61 @@ static bool fill_gaps(struct trace_steps *steps) {
       made->unmarked = missing;
     }
   }
-  return gaps > 0;
 }
 
-/* Restore the steps whose marks are lost: in such a gap work begins. */
-static void restore_lost(const struct trace *trace, struct trace_steps *steps) {
-  if (!fill_gaps(steps)) {
-    return;
-  }
-  for (size_t i = 0; i < trace->host.count; i++) {
-    const struct trace_host *row = &trace->host.items[i];
-    int64_t mark = is_work(row) ? trace_mark_at(steps, row->start) : -1;
-    if (mark >= 0 && mark < (int64_t)steps->marks.count && steps->marks.items[mark].unmarked > 0) {
-      steps->marks.items[mark].host_start = row->start;
-    }
-  }
+/* Of the gaps those in which work begins are steps whose marks are lost. */
+static void keep_lost(struct trace_steps *steps) {
   size_t kept = 0;
   for (size_t i = 0; i < steps->marks.count; i++) {
-    struct trace_mark mark = steps->marks.items[i];
-    if (mark.unmarked > 0 && mark.host_start == LUMOS_ABSENT) {
+    const struct trace_mark mark = steps->marks.items[i];
+    if (mark.unmarked > 0 && !mark.works) {
       continue; /* the numbers jump, no more */
     }
     steps->restored += mark.unmarked == 1;
     steps->merged += mark.unmarked > 1 ? mark.unmarked : 0;
-    mark.host_start = LUMOS_ABSENT;
     steps->marks.items[kept++] = mark;
   }
   steps->marks.count = kept;
+}
+
+/* Per cent of the mean step with work. Chosen: one that is shorter is a call of profiler.step() too many, and what it
+ * adds to the step behind it is as little. */
+enum { SHORTEST_IDLE = 1 };
+
+/* Of the marks first to last, between which all was recorded, those that have no work. */
+static void find_idle(struct trace_steps *steps, int64_t first, int64_t last) {
+  __int128 working = 0;
+  int64_t count = 0;
+  for (int64_t i = first; i <= last; i++) {
+    const struct trace_mark *mark = &steps->marks.items[i];
+    working += mark->works ? mark->end - mark->start : 0;
+    count += mark->works;
+  }
+  for (int64_t i = first; i <= last; i++) {
+    struct trace_mark *mark = &steps->marks.items[i];
+    mark->idle = !mark->works && (__int128)(mark->end - mark->start) * 100 * count >= working * SHORTEST_IDLE;
+    steps->idle += mark->idle;
+  }
+}
+
+/* A step without work between two with it was recorded as they were: its mark counts as the op that takes its time.
+ * Else the step would vanish, and the one behind it would last so much longer. */
+static void fill_idle_steps(struct trace *trace, struct trace_steps *steps) {
+  int64_t first = 0, last = (int64_t)steps->marks.count - 1;
+  while (first <= last && !steps->marks.items[first].works) {
+    first++;
+  }
+  while (last >= first && !steps->marks.items[last].works) {
+    last--;
+  }
+  steps->recorded = first <= last;
+  find_idle(steps, first, last);
+  for (size_t i = 0; i < trace->host.count && steps->idle > 0; i++) {
+    struct trace_host *row = &trace->host.items[i];
+    int64_t at = row->class == TRACE_STEP ? trace_mark_at(steps, row->start) : TRACE_BEFORE_STEPS;
+    const struct trace_mark *mark = at >= first && at <= last ? &steps->marks.items[at] : NULL;
+    row->alone = mark != NULL && mark->idle && mark->number == row->key;
+  }
 }
 
 /* Each step lasts to the next mark. A mark that ends with the last row of all, with no sign that the recording went on,
@@ -162,14 +203,16 @@ static int64_t profiler_stops(const struct trace *trace) {
   return last->start;
 }
 
-void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
+void lumos_trace_find_steps(struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps) {
   *steps = (struct trace_steps){.base = trace->base};
   collect_marks(trace, steps);
   drop_repeated(steps);
   if (steps->marks.count > 0) {
-    restore_lost(trace, steps);
+    fill_gaps(steps);
+    find_working(trace, steps);
+    keep_lost(steps);
     settle_ends(trace, clock, steps);
-    steps->recorded = hold_work(trace, steps);
+    fill_idle_steps(trace, steps);
     steps->ignored = !steps->recorded;
     struct trace_mark *last = &steps->marks.items[steps->marks.count - 1];
     last->end = trace->steps_end > last->end ? trace->steps_end : last->end;

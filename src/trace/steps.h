@@ -12,6 +12,8 @@ struct trace_mark {
   int64_t number;
   int64_t start, end; /* what starts in [start, end) on the host belongs to the step */
   bool unfinished;
+  bool works; /* an op or call starts in it */
+  bool idle;  /* none does, and it is a step all the same */
   /* how many steps' marks are lost here: 0 for a mark that was recorded, 1 for a step between two of those */
   int64_t unmarked;
   /* Of its tasks, filled by threads.c and streams.c, selected or not; LUMOS_ABSENT while there are none. */
@@ -24,6 +26,7 @@ struct trace_steps {
   bool ignored;                          /* ... but no work lies inside them, so they are not used */
   int64_t dropped;                       /* marks whose number does not rise */
   int64_t restored;                      /* steps whose mark is lost: all between two marks */
+  int64_t idle;                          /* steps between others of which only the mark was recorded */
   int64_t merged;                        /* steps that cannot be told apart, for the marks between them are lost */
   size_t first, last;                    /* the wanted ones */
   int64_t base;                          /* of a trace that Lumos wrote, where its first step starts; LUMOS_ABSENT */
@@ -51,8 +54,8 @@ static inline bool trace_mark_wanted(const struct trace_steps *steps, int64_t ma
   return mark >= (int64_t)steps->first && mark <= (int64_t)steps->last;
 }
 
-/* Collect the marks of the host rows. */
-void lumos_trace_find_steps(const struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps);
+/* Collect the marks of the host rows, and find those that are alone. */
+void lumos_trace_find_steps(struct trace *trace, const struct trace_clock *clock, struct trace_steps *steps);
 void lumos_trace_free_steps(struct trace_steps *steps);
 
 /* Choose the wanted ones; fails when there are none. */

@@ -38,7 +38,9 @@ struct thread {
   size_t batch_first;                 /* sends and receives whose launch has not come: from here on in build->batched */
 };
 
-static bool works(const struct trace_host *row) { return row->class == TRACE_OP || row->class == TRACE_CALL; }
+static bool works(const struct trace_host *row) {
+  return row->class == TRACE_OP || row->class == TRACE_CALL || row->alone;
+}
 
 static struct open *top_of(struct thread *thread) {
   return thread->stack.count > 0 ? &thread->stack.items[thread->stack.count - 1] : NULL;
