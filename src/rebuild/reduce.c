@@ -4,6 +4,7 @@
 #include "cost/hardware.h"
 #include "cost/transfers.h"
 #include "rebuild/buckets.h"
+#include "rebuild/conversions.h"
 #include "rebuild/gradients.h"
 #include "rebuild/label.h"
 #include "rebuild/library.h"
@@ -51,7 +52,8 @@ struct reducing {
   bool megatron;
   struct lumos_nodes nodes;
   struct lumos_transfers *transfers;
-  double bandwidth; /* bytes a ns of the GPU's memory; 0: not known */
+  double bandwidth;                       /* bytes a ns of the GPU's memory; 0: not known */
+  struct rebuild_conversions conversions; /* of weights, which a new distributed optimizer does instead */
   int32_t stream;
   uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
   uint32_t *starts;   /* by task: the communication that it launches; LUMOS_NONE */
@@ -231,10 +233,26 @@ static void reduce_buckets(struct reducing *reducing, struct round *round) {
   wait_for_buckets(reducing, round, round->finish, LUMOS_BACKWARD);
 }
 
+/* A replica's share of the updated parameters, as the forward pass takes them. */
+static uint32_t convert_share(struct reducing *reducing, const struct round *round, struct rebuild_writer *writer,
+                              uint32_t behind) {
+  double elements = 0;
+  for (size_t i = 0; i < round->buckets.count; i++) {
+    elements += (double)round->buckets.items[i].elements / reducing->sizes.dp;
+  }
+  const struct rebuild_operation operation = {.op = "aten::_foreach_copy_",
+                                              .kernel =
+                                                  lumos_string(reducing->job->strings, reducing->conversions.name),
+                                              .kind = LUMOS_ELEMENTWISE,
+                                              .dur = (int64_t)(reducing->conversions.pace * elements)};
+  return rebuild_library_run(writer, &operation, behind);
+}
+
 /* Numbers of two bytes, as the forward pass takes them, or as large as the gradients. */
 static void gather_parameters(struct reducing *reducing, struct round *round) {
   struct rebuild_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
   uint32_t computed = kernel_before(reducing, round, round->updated);
+  computed = reducing->conversions.pace > 0 ? convert_share(reducing, round, &writer, computed) : computed;
   for (size_t i = 0; i < round->buckets.count; i++) {
     struct rebuild_bucket *bucket = &round->buckets.items[i];
     int64_t bytes = reducing->megatron ? 2 * bucket->elements : bucket->bytes;
@@ -620,6 +638,9 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
 static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   if (reducing->reduction.again) {
     rebuild_strip(reducing->job, from, false);
+  }
+  if (reducing->reduction.shards && !reducing->habits.shards && reducing->megatron) {
+    reducing->conversions = rebuild_strip_conversions(reducing->job, from);
   }
   reducing->stream = rebuild_free_stream(reducing->job);
   rebuild_gradients_find(&reducing->gradients, reducing->job, from, REBUILD_LAST_MICRO_BATCH);

@@ -10,24 +10,26 @@
  * Chosen. */
 enum { SCALARS = 65536, FLAGS = 256 };
 
-/* The last bucket may hold no more than the weights of a norm. */
-static bool is_gradient(const struct lumos_task *task, int64_t bytes) {
+static bool is_op(const struct lumos_job *job, size_t task, const char *op) {
+  return strcmp(lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[task])->comm.op), op) == 0;
+}
+
+/* A bucket may hold no more than the weights of a norm, which a sharded optimizer then gathers. */
+static bool is_gradient(const struct lumos_job *job, size_t t) {
+  const struct lumos_task *task = &job->tasks.items[t];
+  int64_t bytes = lumos_detail_of(job, task)->comm.bytes;
   bool back = task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
-  return bytes > SCALARS || (back && bytes > FLAGS);
+  bool gathers = task->phase == LUMOS_OPTIMIZER_PHASE && is_op(job, t, "all_gather");
+  return bytes > SCALARS || ((back || gathers) && bytes > FLAGS);
 }
 
 uint8_t *rebuild_find_reductions(const struct lumos_job *job) {
   uint8_t *found = lumos_allocate_zeroed(job->tasks.count, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    found[t] = task->kind == LUMOS_COLLECTIVE && is_gradient(task, lumos_detail_of(job, task)->comm.bytes) &&
-               rebuild_role_of(job, t) == LUMOS_DATA;
+    found[t] = task->kind == LUMOS_COLLECTIVE && is_gradient(job, t) && rebuild_role_of(job, t) == LUMOS_DATA;
   }
   return found;
-}
-
-static bool is_op(const struct lumos_job *job, size_t task, const char *op) {
-  return strcmp(lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[task])->comm.op), op) == 0;
 }
 
 /* Of one rank's step; by streams, so in the order in which they run. */

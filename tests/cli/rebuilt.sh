@@ -104,6 +104,26 @@ recorded --layers 4 --hidden 512 --seq 512 --pp 4 --dp 2 --micro-batches 2 --buc
 reduced graph >expected
 [ "$(wc -l <expected)" -eq 8 ] && same expected found "--pp 4 reduces other gradients than a true run: $(diff expected found | head -n 5)"
 
+# A distributed optimizer keeps weights as the forward pass takes them: what rank 0 converts, and gathers, in its second step.
+sharded() {
+  only task "$@" | awk "$field"'
+    field("rank") != 0 || field("step") != 3 { next }
+    field("kind") == "elementwise" && (field("phase") == "forward" || field("phase") == "optimizer") { kernels[field("phase")]++ }
+    field("phase") == "optimizer" && /"op":"all_gather"/ { gathered = gathered " " field("bytes") }
+    END { print "forward " kernels["forward"]; print "optimizer " kernels["optimizer"]; print "gathered" gathered }'
+}
+recorded --layers 2 --hidden 512 --seq 256 --dp 2 --micro-batches 2 --bucket-mb 1 --steps 2
+built --distributed-optimizer on
+sharded built >found
+recorded --layers 2 --hidden 512 --seq 256 --dp 2 --micro-batches 2 --bucket-mb 1 --steps 2 --distributed-optimizer on
+sharded graph >expected
+same expected found "a distributed optimizer that is new converts, or gathers, what no true one does: $(diff expected found | head -n 5)"
+# Buckets of norms are small, and gathered once all the same.
+built --overlap-gradients off
+sharded built >found
+grep -qE '^gathered.* [0-9]{3,4}( |$)' expected || fail "no bucket is small: $(tail -n 1 expected)"
+same expected found "what is reduced anew gathers twice: $(diff expected found | head -n 5)"
+
 # ---- gradients of weights that are put off, or no longer ----
 
 # foreseen MOST ONLY FROM TO: on a cluster of these mechanisms alone the job is predicted as a true run of it is, within so many %.

@@ -1,0 +1,83 @@
+#include "rebuild/conversions.h"
+
+#include "base/numbering.h"
+#include "cost/dtype.h"
+#include "job/remove.h"
+#include "program/shapes.h"
+#include "rebuild/gradients.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+  const struct lumos_job *from;
+  struct lumos_numbering weights; /* rows and columns of those that get gradients */
+};
+
+static bool is_op(const struct lumos_job *job, uint32_t span, const char *name) {
+  return span != LUMOS_NONE && strcmp(lumos_string(job->strings, job->spans.items[span].name), name) == 0;
+}
+
+/* Rows and columns of the first input; 0: it is no matrix. */
+static uint64_t matrix_of(const struct lumos_job *job, uint32_t span) {
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  if (job->spans.items[span].shapes == LUMOS_NO_STRING) {
+    return 0;
+  }
+  program_shape_read(lumos_string(job->strings, job->spans.items[span].shapes), inputs);
+  const int64_t *sides = inputs[0].of;
+  bool matrix = inputs[0].count == 2 && sides[0] > 0 && sides[0] < INT32_MAX && sides[1] > 0 && sides[1] < INT32_MAX;
+  return matrix ? lumos_key_pair((uint32_t)sides[0], (uint32_t)sides[1]) : 0;
+}
+
+static void find_weights(struct search *search) {
+  const struct lumos_job *from = search->from;
+  for (uint32_t s = 0; s < from->spans.count; s++) {
+    if (is_op(from, s, "torch::autograd::AccumulateGrad")) {
+      (void)lumos_number_of(&search->weights, matrix_of(from, s));
+    }
+  }
+}
+
+/* Elements that a task on a stream converts from four bytes to two, if they are a weight's; 0: it does not. */
+static int64_t converted(const struct search *search, uint32_t t) {
+  const struct lumos_job *from = search->from;
+  const struct lumos_task *task = &from->tasks.items[t];
+  uint32_t op =
+      task->call == LUMOS_NONE || !lumos_on_stream(from, task) ? LUMOS_NONE : from->tasks.items[task->call].span;
+  if (task->phase != LUMOS_FORWARD || !is_op(from, op, "aten::copy_") ||
+      !is_op(from, from->spans.items[op].parent, "aten::_to_copy")) {
+    return 0;
+  }
+  const char *dtypes = lumos_string(from->strings, from->spans.items[op].dtypes);
+  int to = 0, was = 0;
+  (void)lumos_dtype_recorded(dtypes, 0, &to);
+  (void)lumos_dtype_recorded(dtypes, 1, &was);
+  uint64_t matrix = to == 2 && was == 4 ? matrix_of(from, op) : 0;
+  bool weight = matrix != 0 && lumos_known_number(&search->weights, matrix) != LUMOS_NO_NUMBER;
+  return weight ? (int64_t)(matrix >> 32U) * (int64_t)(matrix & UINT32_MAX) : 0;
+}
+
+struct rebuild_conversions rebuild_strip_conversions(struct lumos_job *built, const struct lumos_job *from) {
+  struct search search = {.from = from};
+  struct rebuild_conversions found = {.name = LUMOS_NO_STRING};
+  uint32_t *likes = rebuild_find_likes(built, from);
+  uint8_t *gone = lumos_allocate_zeroed(built->tasks.count + 1, 1);
+  double elements = 0, time = 0;
+  find_weights(&search);
+  for (uint32_t t = 0; t < built->tasks.count; t++) {
+    int64_t of = likes[t] == LUMOS_NONE ? 0 : converted(&search, likes[t]);
+    gone[t] = of > 0;
+    elements += (double)of;
+    time += of > 0 ? (double)built->tasks.items[t].dur : 0;
+    found.name = of > 0 ? built->tasks.items[t].name : found.name;
+  }
+  if (elements > 0) {
+    found.pace = time / elements;
+    lumos_job_take_along(built, gone);
+    lumos_job_remove(built, gone);
+  }
+  lumos_numbering_free(&search.weights);
+  free(gone);
+  free(likes);
+  return found;
+}

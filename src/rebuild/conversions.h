@@ -1,0 +1,16 @@
+/* Weights that a forward pass converts to numbers of two bytes, as autocast does. The distributed optimizer of Megatron-LM keeps them so:
+ * each replica converts its share behind the update, and all gather what comes of it. */
+#ifndef LUMOS_REBUILD_CONVERSIONS_H
+#define LUMOS_REBUILD_CONVERSIONS_H
+
+#include <lumos/job.h>
+
+struct rebuild_conversions {
+  double pace;          /* ns that an element takes; 0: there are none */
+  lumos_string_id name; /* of such a kernel */
+};
+
+/* Take them out of a job that is built of blocks of `from`, with their ops. O(tasks + spans). */
+struct rebuild_conversions rebuild_strip_conversions(struct lumos_job *built, const struct lumos_job *from);
+
+#endif
