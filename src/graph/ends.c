@@ -8,7 +8,7 @@
  *
  * Where it is known which ranks take part, kernels of the same names in the same order on all of them need not be
  * slid: they belong together however few they are, and even where their ends lie further apart, if every one had begun
- * on all ranks before it ended on any.
+ * on all ranks before it ended on any. Of few kernels that is believed before a shift that needs clocks further apart.
  *
  * Only NCCL's kernels (and RCCL's, which has the same names): what others do in theirs nobody knows. But others that
  * lie so, and kernels with which two ranks exchange something with each other alone, can tell clocks where nothing
@@ -25,6 +25,8 @@ enum {
    * what happens once a step is in a recording of three steps three times. */
   FEWEST = 4,
   FEWEST_KNOWN = 3,
+  /* Kernels by which a spread is known. Chosen: what happens three times a step in five steps is fewer. */
+  FEW = 16,
   /* Slide, in kernels; and kernels looked at to choose a shift, evenly over what overlaps. Chosen, for they bound the
    * time. Measured in eight sets: slides of 0 to 8. */
   FARTHEST = 1000,
@@ -184,8 +186,11 @@ static bool fit_at(const struct sequence *reference, const struct sequence *othe
   return fit->spread <= MOST_SPREAD;
 }
 
-/* As good as: the spread of few samples is known to a factor of two at best, and rows may be rounded to 1 us. */
-static bool fits_as_well(const struct fit *fit, int64_t least) { return fit->spread <= 2 * least + 1000; }
+/* As good as: a spread is known to a factor of two at best, and rows may be rounded to 1 us. That of few samples says
+ * nothing: two distances of a whole step may be the same by chance. */
+static bool fits_as_well(const struct fit *fit, int64_t least, int64_t shorter) {
+  return shorter < FEW || fit->spread <= 2 * least + 1000;
+}
 
 /* What is known of a set, and so how little is enough to join its kernels. */
 struct certainty {
@@ -202,16 +207,17 @@ static bool same_order(const struct sequence *reference, const struct sequence *
   return same;
 }
 
-/* Had every kernel begun on both ranks before it ended on either, with clocks at their median distance? */
-static bool meet_in_order(const struct sequence *reference, const struct sequence *other, int64_t *values) {
+/* Had every kernel begun on both ranks before it ended on either, with clocks at their median distance, `ahead`? */
+static bool meet_in_order(const struct sequence *reference, const struct sequence *other, int64_t *values,
+                          int64_t *ahead) {
   int64_t count = reference->count, apart = 0;
   for (int64_t i = 0; i < count; i++) {
     values[i] = reference->kernels[i].end - other->kernels[i].end;
   }
-  int64_t ahead = lumos_median(values, (size_t)count);
+  *ahead = lumos_median(values, (size_t)count);
   for (int64_t i = 0; i < count; i++) {
     const struct kernel *one = &reference->kernels[i], *two = &other->kernels[i];
-    apart += one->end + LUMOS_TIMING_NOISE < two->start + ahead || two->end + ahead + LUMOS_TIMING_NOISE < one->start;
+    apart += one->end + LUMOS_TIMING_NOISE < two->start + *ahead || two->end + *ahead + LUMOS_TIMING_NOISE < one->start;
   }
   return apart * LUMOS_VIOLATED_ONE_IN <= count;
 }
@@ -219,6 +225,7 @@ static bool meet_in_order(const struct sequence *reference, const struct sequenc
 /* The shift at which ends lie a constant apart; NULL: there is none. */
 static const struct fit *best_fit(const struct sequence *reference, const struct sequence *other, int64_t from,
                                   int64_t to, int64_t *values, struct fit *fits) {
+  int64_t shorter = reference->count < other->count ? reference->count : other->count;
   int64_t count = 0, least = INT64_MAX;
   for (int64_t shift = from; shift <= to; shift++) {
     if (fit_at(reference, other, shift, COMPARED, values, &fits[count])) {
@@ -228,7 +235,7 @@ static const struct fit *best_fit(const struct sequence *reference, const struct
   }
   const struct fit *best = NULL;
   for (int64_t i = 0; i < count; i++) {
-    if (fits_as_well(&fits[i], least) && (best == NULL || llabs(fits[i].median) < llabs(best->median))) {
+    if (fits_as_well(&fits[i], least, shorter) && (best == NULL || llabs(fits[i].median) < llabs(best->median))) {
       best = &fits[i];
     }
   }
@@ -255,11 +262,12 @@ static bool slide(const struct sequence *reference, struct sequence *other, stru
   const struct fit *best = best_fit(reference, other, from, to, values, fits);
   struct fit whole;
   bool found = best != NULL && fit_at(reference, other, best->shift, shorter, values, &whole);
-  other->shift = found ? best->shift : 0;
-  found = found || (ordered && meet_in_order(reference, other, values));
+  int64_t ahead = 0;
+  bool meet = ordered && (!found || shorter < FEW) && meet_in_order(reference, other, values, &ahead);
+  other->shift = found && !(meet && llabs(ahead) < llabs(whole.median)) ? best->shift : 0;
   free(values);
   free(fits);
-  return found;
+  return found || meet;
 }
 
 /* How many ranks take part, and how many of them have a trace. */

@@ -147,9 +147,14 @@ rarely partners --form cuda --layers 8 --hidden 512 --tp 2 --pp 4 --schedule int
 [ "$all_cases" != yes ] || check "in an interleaved schedule $(wc -l <found) are found" [ "$(wc -l <found)" -ge 80 ]
 
 # What happens once a step fits a step apart, too; but all ranks of a run number their steps alike.
-emulate --form 2022 --pp 2 --schedule gpipe --layers 4 --steps 3 --seed 7
-simulate 'two ranks that join once a step' emulated/rank*.json
-check "clocks of one host are one: $(only rank sim | jq -c .clock.offset | tr '\n' ' ')" [ "$(only rank sim | jq '.clock.offset | fabs | select(. < 100000)' | wc -l)" -eq 2 ]
+# Where no step is known the clocks decide, for of so few the ends lie a step apart by chance.
+once_a_step() {
+  emulate "$@"
+  simulate "two ranks that join once a step, $*" emulated/rank*.json
+  check "clocks of one host are one, $*: $(only rank sim | jq -c .clock.offset | tr '\n' ' ')" [ "$(only rank sim | jq '.clock.offset | fabs | select(. < 100000)' | wc -l)" -eq 2 ]
+}
+once_a_step --form 2022 --pp 2 --schedule gpipe --layers 4 --steps 3 --seed 7
+once_a_step --form cuda --dp 2 --layers 2 --hidden 1024 --overlap-gradients off --bucket-mb 10000 --once --steps 3 --seed 7
 
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.

@@ -165,6 +165,33 @@ static void of_a_known_group_the_same_order_joins_what_meets(void **state) {
   assert_int_equal(joined_of_known(8, 7, 80 * us), 0);
 }
 
+/* Two kernels of 100 us a step, in three steps of 20 ms; what rank 1 ends later, in order. The clocks' distance, or
+ * FEWER where fewer than six are joined. */
+enum { FEWER = 1 };
+static int64_t distance_of_clocks(const int64_t *late) {
+  struct lumos_job *job = new_known_group();
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t launch = add_launch_for(job, rank);
+    for (int i = 0; i < 6; i++) {
+      int64_t end = 10 * ms + i / 2 * 20 * ms + i % 2 * ms + (rank == 1 ? late[i] : 0);
+      uint32_t kernel = add_comm(job, rank, "all_reduce", "0", LUMOS_ABSENT, end - 100 * us, end);
+      job->tasks.items[kernel].call = launch;
+    }
+  }
+  build(job);
+  int64_t distance = job->collectives.count == 6 ? job->ranks.items[1].clock.offset : FEWER;
+  lumos_job_free(job);
+  return distance;
+}
+
+static void what_comes_once_a_step_is_not_joined_a_step_apart(void **state) {
+  (void)state;
+  /* A step apart the ends of four kernels lie 20 ms apart to 1 us; at their places those of six lie 0 or 8 us. */
+  assert_int_equal(distance_of_clocks((int64_t[]){0, 0, 0, 0, 8 * us, 8 * us}), 0);
+  /* Or two of the six 80 us, more than a quarter, so that only those a step apart fit; but all meet at their places. */
+  assert_int_equal(distance_of_clocks((int64_t[]){80 * us, 80 * us, 0, 0, 0, 0}), 0);
+}
+
 static void in_a_world_of_two_there_is_one_group(void **state) {
   (void)state;
   for (int32_t world = 2; world <= 3; world++) {
@@ -190,6 +217,7 @@ int main(void) {
       cmocka_unit_test(a_group_with_a_rank_that_fits_nowhere_is_left_alone),
       cmocka_unit_test(of_a_known_group_few_are_enough),
       cmocka_unit_test(of_a_known_group_the_same_order_joins_what_meets),
+      cmocka_unit_test(what_comes_once_a_step_is_not_joined_a_step_apart),
       cmocka_unit_test(in_a_world_of_two_there_is_one_group),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
