@@ -129,6 +129,11 @@ without_names <parse >unnamed
 graph_of unnamed
 check 'no layers where stages are not known' [ -z "$(layers)" ]
 check 'the note says that stages are not known' [ "$(note | grep -c 'pipeline stage of a rank is unknown')" -eq 1 ]
+micro_batches() { only model graph | jq -r 'select(.micro_batches).micro_batches'; }
+check 'nor micro-batches, of which each may take several passes' [ -z "$(micro_batches)" ]
+check 'but passes' [ "$(note | grep -c 'Forward passes of a rank per step: 2')" -eq 1 ]
+lumos-sim graph >unplaced.sim && lumos-render --format json unplaced.sim -o unplaced.page || fail 'unplaced: no report'
+check 'the report calls them so' [ "$(jq -c '.. | strings' unplaced.page | grep -c '2.*forward passes: forward spans')" -ge 1 ]
 
 # A stage again from a graph says the same: what was inferred is forgotten first.
 cp graph again

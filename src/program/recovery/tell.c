@@ -63,7 +63,8 @@ static void put_note(const struct lumos_recovery *recovery, const struct share *
   int length = snprintf(text, sizeof text, "%.1f %% of GPU time has a phase, %.1f %% a layer",
                         percent(share->phase, share->all), percent(share->layer, share->all));
   if (micro_batches > 0) {
-    length += snprintf(text + length, sizeof text - (size_t)length, ". Micro-batches per step: %d", (int)micro_batches);
+    length += snprintf(text + length, sizeof text - (size_t)length, ". %s per step: %d",
+                       recovery->unplaced ? "Forward passes of a rank" : "Micro-batches", (int)micro_batches);
   }
   if (layers > 0) {
     length += snprintf(text + length, sizeof text - (size_t)length, ". Layers: %d", (int)layers);
@@ -79,7 +80,9 @@ static void put_note(const struct lumos_recovery *recovery, const struct share *
   }
   if (recovery->unplaced) {
     snprintf(text + length, sizeof text - (size_t)length,
-             ". The pipeline stage of a rank is unknown, so layers have no number. Sends and receives have no pass");
+             ". The pipeline stage of a rank is unknown, so layers have no number, and how many passes make a "
+             "micro-batch is "
+             "unknown. Sends and receives have no pass");
   }
   lumos_job_note(recovery->job, "graph.program", LUMOS_INFO, LUMOS_ABSENT, NULL, text, NULL);
 }
@@ -127,6 +130,6 @@ void lumos_program_tell(const struct lumos_recovery *recovery) {
   int32_t layers = count_layers(recovery), micro_batches = count_micro_batches(recovery);
   if (share.phase + share.layer > 0) {
     put_note(recovery, &share, layers, micro_batches);
-    put_model(recovery->job, &share, layers, micro_batches);
+    put_model(recovery->job, &share, layers, recovery->unplaced ? 0 : micro_batches);
   }
 }

@@ -63,9 +63,13 @@ static void put_share_of(const char *before, int64_t part, int64_t whole, struct
   report_put_share(out, report_share(part, whole));
 }
 
+/* What the model does not call micro-batches may be passes through chunks of a stage. */
 static void put_micro_batches(const struct lumos_passes *passes, struct lumos_text *out) {
+  const struct lumos_job *job = passes->job;
+  bool unknown = job->models.count == 0 || job->models.items[0].micro_batches == LUMOS_ABSENT_INT;
   report_put_count(out, passes->micro_batches);
-  lumos_text_put(out, passes->micro_batches == 1 ? NO_BREAK "micro-batch" : NO_BREAK "micro-batches");
+  lumos_text_put(out, unknown ? NO_BREAK "forward pass" : NO_BREAK "micro-batch");
+  lumos_text_put(out, passes->micro_batches == 1 ? "" : "es");
 }
 
 /* "1F1B over 4 stages, 8 micro-batches" */
