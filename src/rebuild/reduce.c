@@ -42,6 +42,7 @@ struct reduction {
 
 struct reducing {
   struct lumos_job *job;
+  const struct lumos_job *from;
   struct reduction reduction;
   struct rebuild_weave weave;
   struct rebuild_costs costs;
@@ -53,6 +54,7 @@ struct reducing {
   struct lumos_nodes nodes;
   struct lumos_transfers *transfers;
   double bandwidth;                       /* bytes a ns of the GPU's memory; 0: not known */
+  struct rebuild_divisions divisions;     /* as recorded, of gradients that are reduced anew */
   struct rebuild_conversions conversions; /* of weights, which a new distributed optimizer does instead */
   int32_t stream;
   uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
@@ -148,6 +150,30 @@ static uint32_t divide(const struct reducing *reducing, struct rebuild_writer *w
   return rebuild_library_run(writer, &operation, behind);
 }
 
+/* As the recording does it, if it divides whole buckets; else it did so before, gradient by gradient. */
+static uint32_t divide_again(const struct reducing *reducing, struct rebuild_writer *writer, uint32_t rank,
+                             int64_t bytes, uint32_t behind) {
+  const struct lumos_job *from = reducing->from;
+  uint32_t recorded = lumos_job_rank(from, reducing->job->ranks.items[rank].from);
+  const struct rebuild_division *like =
+      rebuild_division_like(&reducing->divisions, recorded, writer->label.step, bytes);
+  if (like == NULL) {
+    return behind;
+  }
+  const struct lumos_task *task = &from->tasks.items[like->task];
+  const struct lumos_span *op = &from->spans.items[from->tasks.items[task->call].span];
+  const struct rebuild_operation operation = {.op = lumos_string(from->strings, op->name),
+                                              .kernel = lumos_string(from->strings, task->name),
+                                              .kind = LUMOS_ELEMENTWISE,
+                                              .dur =
+                                                  (int64_t)((double)task->dur * (double)bytes / (double)like->bytes)};
+  uint32_t made = rebuild_library_run(writer, &operation, behind);
+  struct lumos_detail *detail = lumos_task_detail(reducing->job, &reducing->job->tasks.items[made]);
+  detail->from_rank = from->ranks.items[like->rank].rank;
+  detail->from_id = task->id;
+  return made;
+}
+
 /* ---- a rank's step ---- */
 
 struct round { /* a rank's step */
@@ -177,7 +203,8 @@ static void reduce_bucket(struct reducing *reducing, const struct round *round, 
                           uint32_t after, uint32_t kernel) {
   struct rebuild_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
   bool shards = reducing->reduction.shards;
-  uint32_t computed = reducing->reduction.again ? kernel : divide(reducing, &writer, bucket->bytes, kernel);
+  uint32_t computed = reducing->reduction.again ? divide_again(reducing, &writer, round->rank, bucket->bytes, kernel)
+                                                : divide(reducing, &writer, bucket->bytes, kernel);
   bucket->task =
       start(reducing, &writer, round->rank, OF_REPLICAS, shards ? "reduce_scatter" : "all_reduce",
             shards ? "ncclDevKernel_ReduceScatter" : "ncclDevKernel_AllReduce", bucket->bytes, computed, &bucket->done);
@@ -547,6 +574,7 @@ static void close(struct reducing *reducing) {
   lumos_vector_free(&reducing->gradients.items);
   lumos_vector_free(&reducing->gradients.like);
   lumos_vector_free(&reducing->habits.buckets);
+  lumos_vector_free(&reducing->divisions);
   lumos_vector_free(&reducing->channels);
   lumos_vector_free(&reducing->operations);
   lumos_numbering_free(&reducing->labels);
@@ -637,7 +665,8 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
 
 static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   if (reducing->reduction.again) {
-    rebuild_strip(reducing->job, from, false);
+    rebuild_divisions_find(&reducing->divisions, from);
+    rebuild_strip(reducing->job, from, REBUILD_STRIP_DIVISIONS);
   }
   if (reducing->reduction.shards && !reducing->habits.shards && reducing->megatron) {
     reducing->conversions = rebuild_strip_conversions(reducing->job, from);
@@ -667,13 +696,13 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
   if (built->models.count == 0 || from->models.count == 0) {
     return true;
   }
-  struct reducing reducing = {.job = built};
+  struct reducing reducing = {.job = built, .from = from};
   if (from->models.items[0].sizes.dp > 1) {
     rebuild_habits_find(&reducing.habits, from);
   }
   bool done = check_habits(&reducing.habits, from, built, asked, error);
   if (done && built->models.items[0].sizes.dp <= 1 && from->models.items[0].sizes.dp > 1) {
-    rebuild_strip(built, from, true);
+    rebuild_strip(built, from, REBUILD_STRIP_ALL);
   }
   reducing.reduction = reduction_for(&reducing.habits, from, built, asked);
   if (done && (reducing.reduction.replicas || reducing.reduction.ends)) {

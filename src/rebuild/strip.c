@@ -1,8 +1,11 @@
 #include "rebuild/strip.h"
 
+#include "cost/dtype.h"
 #include "job/remove.h"
+#include "program/shapes.h"
 #include "rebuild/gradients.h"
 #include "rebuild/roles.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,11 +76,24 @@ static bool divides(const struct lumos_job *job, const struct lumos_task *task) 
   return task->kind == LUMOS_ELEMENTWISE && (strncmp(op, "aten::mul", 9) == 0 || strncmp(op, "aten::div", 9) == 0);
 }
 
-/* A kernel that multiplies, launched last before a reduction by the same thread, divides what is reduced. */
-static void find_divisions(const struct lumos_job *job, const uint8_t *reductions, uint8_t *found) {
-  uint32_t *launched = lumos_allocate(job->tasks.count * sizeof *launched); /* by call: a task on a stream */
+/* Bytes that the op of a kernel goes through; 0: not known. */
+static int64_t bytes_of(const struct lumos_job *job, const struct lumos_task *task) {
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  const struct lumos_span *op = &job->spans.items[job->tasks.items[task->call].span];
+  int size = 0;
+  (void)lumos_dtype_recorded(lumos_string(job->strings, op->dtypes), 0, &size);
+  program_shape_read(lumos_string(job->strings, op->shapes), inputs);
+  bool flat = inputs[0].count == 1 && inputs[0].of[0] > 0 && inputs[0].of[0] < INT64_C(1) << 50; /* as buckets are */
+  return flat ? size * inputs[0].of[0] : 0;
+}
+
+/* A kernel that multiplies, launched last before a reduction by the same thread, divides what is reduced. By task: the
+ * reduction, or LUMOS_NONE. */
+static uint32_t *find_divided(const struct lumos_job *job, const uint8_t *reductions) {
+  uint32_t *divided = lumos_allocate(job->tasks.count * sizeof *divided + 1);
+  uint32_t *launched = lumos_allocate(job->tasks.count * sizeof *launched + 1); /* by call: a task on a stream */
   for (size_t t = 0; t < job->tasks.count; t++) {
-    launched[t] = LUMOS_NONE;
+    launched[t] = divided[t] = LUMOS_NONE;
   }
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     if (job->tasks.items[t].call != LUMOS_NONE) {
@@ -89,26 +105,90 @@ static void find_divisions(const struct lumos_job *job, const uint8_t *reduction
     for (uint32_t t = first; t < first + job->lanes.items[l].task_count; t++) {
       bool reduces = launched[t] != LUMOS_NONE && reductions[launched[t]];
       if (reduces && last != LUMOS_NONE && divides(job, &job->tasks.items[last])) {
-        found[last] = 1;
+        divided[last] = launched[t];
       }
       last = launched[t] != LUMOS_NONE ? launched[t] : last;
     }
   }
   free(launched);
+  return divided;
 }
 
-void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, bool divisions) {
+static bool is_whole(const struct lumos_job *job, uint32_t t, uint32_t reduction) {
+  int64_t bytes = lumos_detail_of(job, &job->tasks.items[reduction])->comm.bytes;
+  return bytes > 0 && bytes_of(job, &job->tasks.items[t]) == bytes;
+}
+
+static int by_bytes(const void *left, const void *right) {
+  const struct rebuild_division *a = left, *b = right;
+  return a->bytes != b->bytes ? LUMOS_ORDER(a->bytes, b->bytes)
+         : a->rank != b->rank ? LUMOS_ORDER(a->rank, b->rank)
+         : a->step != b->step ? LUMOS_ORDER(a->step, b->step)
+                              : LUMOS_ORDER(a->task, b->task);
+}
+
+void rebuild_divisions_find(struct rebuild_divisions *divisions, const struct lumos_job *job) {
+  uint8_t *reductions = rebuild_find_reductions(job);
+  uint32_t *divided = find_divided(job, reductions);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    if (divided[t] != LUMOS_NONE && is_whole(job, t, divided[t])) {
+      const struct lumos_task *task = &job->tasks.items[t];
+      const struct rebuild_division division = {lumos_rank_of(job, task), t, task->step,
+                                                lumos_detail_of(job, &job->tasks.items[divided[t]])->comm.bytes};
+      lumos_vector_push(divisions, division);
+    }
+  }
+  lumos_vector_sort(divisions, by_bytes);
+  free(divided);
+  free(reductions);
+}
+
+/* Of as many bytes, or else of the next size, by ratio; then of the rank; then of the step. */
+static bool is_closer(const struct rebuild_division *a, const struct rebuild_division *b, uint32_t rank, int32_t step,
+                      int64_t bytes) {
+  double off_a = fabs(log((double)a->bytes / (double)bytes)), off_b = fabs(log((double)b->bytes / (double)bytes));
+  return off_a < off_b ||
+         (!(off_a > off_b) && ((a->rank == rank) > (b->rank == rank) ||
+                               ((a->rank == rank) == (b->rank == rank) && a->step == step && b->step != step)));
+}
+
+const struct rebuild_division *rebuild_division_like(const struct rebuild_divisions *divisions, uint32_t rank,
+                                                     int32_t step, int64_t bytes) {
+  const struct rebuild_division *found = NULL;
+  for (size_t i = 0; i < divisions->count && bytes > 0; i++) {
+    const struct rebuild_division *division = &divisions->items[i];
+    found = found == NULL || is_closer(division, found, rank, step, bytes) ? division : found;
+  }
+  return found;
+}
+
+/* What autograd does by itself where it has a gradient stays, though nothing that it launches does: gradients are found by it. */
+static void keep_gradients(const struct lumos_job *from, const uint32_t *likes, uint8_t *gone, size_t count) {
+  for (size_t t = 0; t < count; t++) {
+    const struct lumos_task *like = likes[t] == LUMOS_NONE ? NULL : &from->tasks.items[likes[t]];
+    bool own = like != NULL && gone[t] != 0 && like->kind == LUMOS_OP && like->span != LUMOS_NONE;
+    if (own && strstr(lumos_string(from->strings, from->spans.items[like->span].name), "AccumulateGrad") != NULL) {
+      gone[t] = 0;
+    }
+  }
+}
+
+void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, enum rebuild_strip_of of) {
   uint8_t *reductions = rebuild_find_reductions(from);
   uint32_t *likes = rebuild_find_likes(built, from);
   uint8_t *found = lumos_copied(reductions, from->tasks.count, 1);
   uint8_t *gone = lumos_allocate_zeroed(built->tasks.count, 1);
-  if (divisions) {
-    find_divisions(from, reductions, found);
+  uint32_t *divided = of == REBUILD_STRIP_REDUCTIONS ? NULL : find_divided(from, reductions);
+  for (uint32_t t = 0; t < from->tasks.count && divided != NULL; t++) {
+    bool goes = divided[t] != LUMOS_NONE && (of == REBUILD_STRIP_ALL || is_whole(from, t, divided[t]));
+    found[t] = found[t] || goes;
   }
+  free(divided);
   for (uint32_t t = 0; t < built->tasks.count; t++) {
     gone[t] = likes[t] != LUMOS_NONE && found[likes[t]];
   }
   lumos_job_take_along(built, gone);
+  keep_gradients(from, likes, gone, built->tasks.count);
   lumos_job_remove(built, gone);
   free(gone);
   free(found);

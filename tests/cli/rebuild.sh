@@ -55,8 +55,8 @@ bars=(
   'pp|1.5 3.2|0|kernels take longer beside transfers, and clocks fall after long stretches of matrix products: another pipeline changes both'
   'schedule|1.6 2.5|0|as for pp; products of tensor-parallel layers take another time beside their all-reduce than alone'
   'bucket-mb|0.5 1|0|'
-  'overlap-gradients|2 2.6|0|what kernels lose to communication beside them is a constant'
-  'distributed-optimizer|1 1.5|0|without it the emulated cluster converts weights in the forward pass, as autocast does; behind the update here, as Megatron-LM'
+  'overlap-gradients|1 1.5|0|how long replicas then wait for each other'
+  'distributed-optimizer|0.8 1|0|without it the emulated cluster converts weights in the forward pass, as autocast does; behind the update here, as Megatron-LM'
   'recompute|0.7 2.1|0|products of tensor-parallel layers take another time beside their all-reduce than alone'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )

@@ -91,11 +91,13 @@ recorded --layers 4 --hidden 512 --seq 512 --dp 2 --micro-batches 2 --bucket-mb 
 sums graph >expected
 same expected found "a single stage does not sum what a true run does: $(cat found), not $(cat expected)"
 
-# Other stages have other gradients: what each rank reduces of these in its second step, bucket by bucket.
+# Other stages have other gradients: what each rank reduces of these in its second step, bucket by bucket, and how many kernels move memory, of which one
+# divides each bucket.
 reduced() {
   only task "$@" | awk "$field"'
     field("step") == 3 && field("phase") == "backward" && /"op":"all_reduce"/ { of[field("rank")] = of[field("rank")] sprintf(" %.1f", field("bytes") / 1e6) }
-    END { for (rank in of) print rank of[rank] }' | sort -n
+    field("step") == 3 && field("phase") == "backward" && field("kind") == "elementwise" { kernels[field("rank")]++ }
+    END { for (rank in of) print rank of[rank], kernels[rank] }' | sort -n
 }
 recorded --layers 4 --hidden 512 --seq 512 --pp 2 --dp 2 --micro-batches 2 --bucket-mb 10 --steps 2
 built --pp 4
