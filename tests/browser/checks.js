@@ -15,21 +15,42 @@ let browser;
 
 const addressOf = (file) => pathToFileURL(path.resolve(file)).href;
 
-/* A page that may do nothing but be itself: what it asks for and what it complains of are faults. */
-async function open(file, options, hash = '') {
-  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
-  context.setDefaultTimeout(900000); /* ms: a busy machine is no fault */
-  const page = await context.newPage();
-  page.on('console', (message) => faults.push(file + ': console ' + message.type() + ': ' + message.text()));
-  page.on('pageerror', (error) => faults.push(file + ': ' + error.stack));
-  page.on('request', (request) => {
-    if (request.url().split('#')[0] !== addressOf(file) && !request.url().startsWith('data:')) {
-      faults.push(file + ': asks for ' + request.url());
+const contexts = new Map(); /* by options */
+const pages = [];
+
+/* A page that may do nothing but be itself: what it asks for and what it complains of are faults. To begin a context takes longer than most of what is
+   checked in it, so that pages are used again, each as if it were new. */
+async function open(file, {viewport = {width: 1280, height: 900}, colorScheme = 'light', ...options} = {}, hash = '') {
+  const kind = JSON.stringify(options);
+  let own = pages.find((one) => one.kind === kind && one.free);
+  if (!own) {
+    if (!contexts.has(kind)) {
+      contexts.set(kind, await browser.newContext({viewport, colorScheme, reducedMotion: 'reduce', ...options}));
+      contexts.get(kind).setDefaultTimeout(900000); /* ms: a busy machine is no fault */
     }
-  });
-  await page.goto(addressOf(file) + hash);
-  return page;
+    own = {kind, page: await contexts.get(kind).newPage()};
+    pages.push(own);
+    own.page.on('console', (message) => faults.push(own.file + ': console ' + message.type() + ': ' + message.text()));
+    own.page.on('pageerror', (error) => faults.push(own.file + ': ' + error.stack));
+    own.page.on('request', (request) => {
+      if (request.url().split('#')[0] !== addressOf(own.file) && !request.url().startsWith('data:')) {
+        faults.push(own.file + ': asks for ' + request.url());
+      }
+    });
+  } else {
+    await own.page.bringToFront(); /* behind another it is drawn once a second */
+    await own.page.goto('about:blank');
+    await own.page.mouse.move(0, 0);
+    await own.page.setViewportSize(viewport);
+  }
+  await own.page.emulateMedia({media: null, colorScheme});
+  Object.assign(own, {file, free: false});
+  await own.page.goto(addressOf(file) + hash);
+  return own.page;
 }
+
+/* Another `open` may have the page; after a check it may have all. */
+const close = (page) => (pages.find((one) => one.page === page).free = true);
 
 async function axeFindsNothing(page) {
   const session = await page.context().newCDPSession(page);
@@ -87,20 +108,36 @@ function checksOf(file, {pictures, regions}) {
   return checks;
 }
 
-async function run(checks) {
-  browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ['--headless', '--no-sandbox', '--disable-gpu']});
-  let failures = 0;
-  for (const [name, check] of Object.entries(checks)) {
-    try {
-      await check();
-    } catch (error) {
-      failures++;
-      console.error('FAIL: ' + name + ': ' + error.message);
-    }
-  }
-  faults.forEach((fault) => console.error('FAIL: ' + fault));
-  await browser.close();
-  process.exit(failures + faults.length > 0 ? 1 : 0);
+async function launch() {
+  browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic',
+    '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']});
+  return browser;
 }
 
-module.exports = {addressOf, open, checksOf, run};
+async function run(checks) {
+  await launch();
+  let failures = 0;
+  for (const [name, check] of Object.entries(checks)) {
+    const started = Date.now();
+    try {
+      await check();
+      assert.deepEqual(faults.splice(0), []);
+      console.log('ok    %s (%d ms)', name, Date.now() - started);
+    } catch (error) {
+      failures++;
+      console.log('FAIL  %s\n%s', name, error.stack);
+    }
+    pages.forEach(({page}) => close(page));
+  }
+  assert.deepEqual(faults, []);
+  await browser.close();
+  process.exitCode = failures > 0 ? 1 : 0;
+}
+
+/* The browser ends with this process, too. */
+const end = (error) => {
+  console.error(error);
+  process.exit(1);
+};
+
+module.exports = {addressOf, axe, faults, open, close, checksOf, launch, run, end};

@@ -2,7 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const {open, checksOf, run} = require('./checks.js');
+const {open, checksOf, run, end} = require('./checks.js');
 
 const every = process.env.LUMOS_ALL === 'yes';
 const checks = {
@@ -136,4 +136,4 @@ checks['a zoomed lane ends where its step does'] = async () => {
   assert.ok(Math.min(...whole) < widest - 20);
 };
 
-run(checks);
+run(checks).catch(end);

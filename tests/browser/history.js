@@ -2,7 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const {addressOf, open, checksOf, run} = require('./checks.js');
+const {addressOf, open, checksOf, run, end} = require('./checks.js');
 
 const file = 'nights/index.html';
 const checks = checksOf(file, {pictures: '.trends svg', regions: 3});
@@ -41,4 +41,4 @@ checks['a regression is red in every light'] = async () => {
   }
 };
 
-run(checks);
+run(checks).catch(end);

@@ -5,15 +5,8 @@
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
-const path = require('node:path');
-const {pathToFileURL} = require('node:url');
-const {chromium} = require('playwright-core');
-const axe = require('axe-core').source;
+const {axe, faults, open: openFile, close, launch, run, end} = require('./checks.js');
 
-const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
-const PATIENCE = 900000; /* ms; a page that takes longer is a fault, one that takes half a minute is a busy machine */
-const address = (name) => pathToFileURL(path.resolve(name + '.html')).href;
 const markup = (name) => fs.readFileSync(name + '.html', 'utf8');
 const records = (file) => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 const tasksOf = (name) => records(name + '.tasks');
@@ -22,25 +15,7 @@ const tasksOf = (name) => records(name + '.tasks');
 const microseconds = (nanoseconds) =>
   (nanoseconds / 1000).toLocaleString('en-US', {minimumFractionDigits: 3, maximumFractionDigits: 3}).replace('-', '\u2212');
 
-let browser;
-const faults = [];
-
-/* A page that may do nothing but be itself: what it asks for and what it complains of are faults. */
-async function open(name, options, hash = '') {
-  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
-  context.setDefaultTimeout(PATIENCE);
-  const page = await context.newPage();
-  const own = address(name);
-  page.on('console', (message) => faults.push(name + ': console ' + message.type() + ': ' + message.text()));
-  page.on('pageerror', (error) => faults.push(name + ': ' + error.stack));
-  page.on('request', (request) => {
-    if (request.url().split('#')[0] !== own && !request.url().startsWith('data:')) {
-      faults.push(name + ': asks for ' + request.url());
-    }
-  });
-  await page.goto(own + hash);
-  return page;
-}
+const open = (name, options, hash) => openFile(name + '.html', options, hash);
 
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const region = (page, number = 0) => page.locator('[data-picture="timeline"]').nth(number);
@@ -136,7 +111,7 @@ async function reach(page, task, origin) {
   await page.keyboard.down('Control');
   for (let i = 0; i < 80 && await across(page) > 3 * task.sim_dur; i++) {
     await page.mouse.move(Math.floor(spot.x), spot.y);
-    await page.mouse.wheel(0, -100);
+    await page.mouse.wheel(0, -200);
     await settled(page);
     spot.x = await placeOf(page, middle);
   }
@@ -168,7 +143,7 @@ checks['the wheel reaches a single kernel'] = async () => {
   await page.waitForFunction((before) => scrollY === before, scrolled);
   await page.keyboard.down('Control');
   for (let i = 0; i < 60 && await across(page) > 3 * task.sim_dur; i++) {
-    await page.mouse.wheel(0, -100);
+    await page.mouse.wheel(0, -200);
     await settled(page);
   }
   await page.keyboard.up('Control');
@@ -189,7 +164,6 @@ checks['the wheel reaches a single kernel'] = async () => {
   assert.equal(await panel(page).count(), 1);
   await press(page, 'Escape');
   assert.equal(await panel(page).count(), 0);
-  await page.context().close();
 };
 
 rare['buttons and dragging zoom, pan and go back'] = async () => {
@@ -237,7 +211,6 @@ rare['buttons and dragging zoom, pan and go back'] = async () => {
   await settled(page);
   assert.equal(await shown(), '');
   assert.equal(await page.locator('.layers.near').count(), 0);
-  await page.context().close();
 };
 
 rare['zooming glides where motion is welcome'] = async () => {
@@ -253,7 +226,6 @@ rare['zooming glides where motion is welcome'] = async () => {
     await settled(page);
   }
   assert.ok(await wanted());
-  await page.context().close();
 };
 
 checks['keys zoom, walk along a lane and back along the chain'] = async () => {
@@ -316,7 +288,6 @@ checks['keys zoom, walk along a lane and back along the chain'] = async () => {
   assert.equal(await across(page), 5 * calls[0].sim_dur);
   await press(page, 'Escape');
   assert.equal(await panel(page).count(), 0);
-  await page.context().close();
 };
 
 /* A collective ends when its last member has arrived: from one that waits, the chain leads to that one, on the other rank. */
@@ -334,7 +305,6 @@ rare['the chain leads from one rank to another'] = async () => {
   await region(page).focus();
   await press(page, 'c');
   await agrees(panel(page), late, origin);
-  await page.context().close();
 };
 
 /* The page has marks for doubtful waits, and shows them, drawn and painted, when the reader wants them. */
@@ -363,7 +333,6 @@ rare['doubtful waits are marked when asked for'] = async () => {
   await box.check();
   await settled(page);
   assert.ok(await painted() === withMarks);
-  await page.context().close();
 };
 
 /* The longest kernel ends the step, so the critical path ends with it: a line above its lane, from its start to its end, on the page's own
@@ -392,7 +361,6 @@ checks['the critical path is drawn in true time, and can be switched off'] = asy
   await page.getByRole('checkbox', {name: 'Critical path'}).uncheck();
   await settled(page);
   assert.equal(await drawn(task), false);
-  await page.context().close();
 
   /* Without scripts the page's own drawing has it: the last of its points lies above that lane, and the box hides it. */
   const still = await open('hand', {javaScriptEnabled: false});
@@ -405,7 +373,6 @@ checks['the critical path is drawn in true time, and can be switched off'] = asy
   assert.ok(tops.includes(numbers[numbers.length - 1] + 3.5));
   await still.getByRole('checkbox', {name: 'Critical path'}).uncheck();
   assert.equal(await display(), 'none');
-  await still.context().close();
 };
 
 /* Pointing at an arrow of the path tells which lanes it leads from and to, why, and when. The page's own drawing says where arrows are:
@@ -439,7 +406,6 @@ rare['an arrow of the critical path tells what it stands for'] = async () => {
   await page.getByRole('checkbox', {name: 'Critical path'}).uncheck();
   await settled(page);
   assert.ok(!(await tells({x: found.x + 1, y: found.y})).startsWith('Critical path: '));
-  await page.context().close();
 };
 
 /* The address keeps a view: what is shown and what is pinned, to the nanosecond. */
@@ -471,10 +437,8 @@ rare['the address restores a view'] = async () => {
     const other = await open('example', {}, bad); /* nothing is shown of it, and nothing breaks */
     await settled(other);
     assert.equal(await across(other), Infinity, bad);
-    await other.context().close();
+    close(other);
   }
-  await page.context().close();
-  await again.context().close();
 };
 
 checks['search finds tasks by name, one after the other in time'] = async () => {
@@ -506,7 +470,6 @@ checks['search finds tasks by name, one after the other in time'] = async () => 
   await page.getByRole('searchbox', {name: 'Find tasks by name'}).fill('no such <b>name</b>');
   assert.equal(await count.textContent(), 'none on this page');
   await press(page, 'Enter');
-  await page.context().close();
 };
 
 rare['w, a, s and d zoom and pan'] = async () => {
@@ -525,7 +488,6 @@ rare['w, a, s and d zoom and pan'] = async () => {
   assert.equal(await from(), middle);
   await press(page, 's');
   assert.equal(await across(page), Infinity);
-  await page.context().close();
 };
 
 /* The axis begins with the first step; a button shows what came before. */
@@ -540,7 +502,6 @@ checks['the timeline begins at the first step'] = async () => {
   await page.getByRole('button', {name: 'Fit all'}).first().click();
   await settled(page);
   assert.equal(await across(page), Infinity);
-  await page.context().close();
 };
 
 /* What is known of a pinned kernel: from the op that launched it to the bytes that it moved. */
@@ -571,7 +532,6 @@ checks['the pinned task shows its op, pass, shapes, bytes and wait'] = async () 
     .filter(({one, since}) => one.kind === 'gemm' && one.sim_start - since > 1e6)[0];
   const {waited} = await known(queued.one);
   assert.match(waited, /^[\d.]+\u00a0ms, since its launch at /);
-  await page.context().close();
 };
 
 checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
@@ -614,7 +574,6 @@ checks['the graph is sized, and its boxes lead to the timeline'] = async () => {
   assert.ok((await page.getByRole('button', {name: words}).evaluateAll((all) => all.indexOf(document.activeElement))) >= 0, words);
   await press(page, 'Enter');
   await isThere();
-  await page.context().close();
 };
 
 rare['ranks fold, and unfold for what is in them'] = async () => {
@@ -661,7 +620,6 @@ rare['ranks fold, and unfold for what is in them'] = async () => {
   await page.mouse.move(0, 0);
   await settled(page);
   assert.ok(await painted() === image);
-  await page.context().close();
 };
 
 /* In a narrow window the graph shows boxes, the timeline the beginning of the first step. */
@@ -672,7 +630,6 @@ rare['a telephone shows boxes of the graph and the first step'] = async () => {
   assert.ok(box.x >= 0 && box.x < 200 && box.width > 120, JSON.stringify(box));
   const zero = await page.locator('[data-picture="timeline"] text.muted', {hasText: /^0$/}).first().boundingBox();
   assert.ok(zero.x > 0 && zero.x < 390);
-  await page.context().close();
 };
 
 /* Where the first box is in sight as it is, the graph begins at its left end, where the times are. */
@@ -688,7 +645,6 @@ checks['the graph begins at its left end'] = async () => {
   });
   assert.ok(over > 100 && width > 0, `${over} ${width}`);
   assert.equal(left, 0);
-  await page.context().close();
 };
 
 /* Bars of the canvas have their names written on them where these fit. */
@@ -705,7 +661,6 @@ checks['names stand in bars'] = async () => {
     requestAnimationFrame(() => requestAnimationFrame(() => done(texts)));
   }));
   assert.deepEqual(written.filter((text) => text !== ''), ['sgemm 59999999999']); /* all others are too short */
-  await page.context().close();
 };
 
 /* Times: C writes the totals that each path of the picture tells, one kernel to a stream, the script what it takes. */
@@ -757,39 +712,39 @@ rare['the script writes numbers as the page does'] = async () => {
   for (const label of inside) {
     assert.ok(both.drawn.includes(label), label + ' is none of ' + both.drawn.join(', '));
   }
-  await page.context().close();
 };
 
 /* Every column of every table: the rows' values are in order, no row is lost, groups stay together, and a third press undoes it. */
 checks['tables sort by value'] = async () => {
   const page = await open('example');
   const summary = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
-  /* The rows as they stand, with the sorting that their headings claim; pressed: after a heading's button. */
-  const read = (name, pressed) => page.evaluate(({id, column}) => {
+  /* The rows as they stand, with the sorting that their headings claim; then after each of three presses of each heading's button. */
+  const read = async (name) => JSON.parse(await page.evaluate((id) => {
     const table = document.querySelector('table[aria-labelledby="' + id + '"]');
-    if (column !== undefined) {
-      table.tHead.rows[0].cells[column].querySelector('button').click();
-    }
-    return {
+    const now = () => ({
       order: Array.from(table.tHead.rows[0].cells, (cell) => cell.getAttribute('aria-sort')),
       rows: Array.from(table.tBodies[0].rows, (row) => ({again: row.classList.contains('again'), cells: Array.from(row.cells, (cell) => cell.textContent),
         paints: Array.from(row.cells, (cell) => cell.classList.contains('swatch'))})),
-    };
-  }, {id: 'table-' + name, column: pressed});
+    });
+    return JSON.stringify([now(), Array.from(table.tHead.rows[0].cells, (cell) => [1, 2, 3].map(() => {
+      cell.querySelector('button').click();
+      return now();
+    }))]);
+  }, 'table-' + name));
   const text = (row) => JSON.stringify(row.cells);
   let sorted = 0;
   for (const [name, {columns, rows}] of Object.entries(summary.tables)) {
     if (rows.length < 2) {
       continue;
     }
-    const original = await read(name);
+    const [original, pressed] = await read(name);
     assert.equal(original.rows.length, rows.length, name);
     const values = new Map(original.rows.map((row, i) => [text(row), rows[i]])); /* a row is known by what all its cells say */
     const pairs = (list) => list.map((row, i) => (row.again ? text(list[i - 1]) + text(row) : '')).filter(Boolean).sort();
     for (let column = 0; column < columns.length; column++) {
       const numeric = rows.some((row) => typeof row[column] === 'number');
       for (const order of numeric ? ['descending', 'ascending'] : ['ascending', 'descending']) {
-        const now = await read(name, column);
+        const now = pressed[column].shift();
         assert.deepEqual(now.order, columns.map((_, i) => (i === column ? order : null)));
         assert.deepEqual(now.rows.map(text).sort(), original.rows.map(text).sort(), 'a row is lost');
         assert.deepEqual(pairs(now.rows), pairs(original.rows), 'what continues a row left it');
@@ -801,70 +756,89 @@ checks['tables sort by value'] = async () => {
           assert.ok(typeof a === 'number' ? a <= b : a.localeCompare(b, 'en', {numeric: true}) <= 0, name + '.' + columns[column] + ': ' + a + ', ' + b);
         }
       }
-      assert.deepEqual(await read(name, column), original);
+      assert.deepEqual(pressed[column].shift(), original);
       sorted++;
     }
   }
   assert.ok(sorted > 40, 'only ' + sorted + ' columns');
-  await page.context().close();
 };
 
 /* Of every table: what does not contain the words goes, what was folded comes, and what is copied or saved has all rows that fit, in
    the units of the headings. */
 checks['tables filter, unfold, copy and download'] = async () => {
-  const page = await open('example', {acceptDownloads: true});
-  const summary = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
-  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
-  let folded = 0;
-  for (const [name, {columns, rows}] of Object.entries(summary.tables)) {
-    const table = page.locator(`table[aria-labelledby="table-${name}"]`);
-    if (rows.length < 2 || (await table.count()) === 0) {
-      continue;
+  const page = await open('example');
+  const {tables} = await page.evaluate(() => JSON.parse(document.getElementById('lumos-summary').textContent));
+  const wordOf = (rows) => (rows[rows.length - 1].find((value) => typeof value === 'string') ?? '').slice(0, 12);
+  const words = Object.entries(tables).filter(([, {rows}]) => rows.length > 1).map(([name, {rows}]) => [name, wordOf(rows)]);
+  /* Of all tables at once, and what they save is caught before it is a download, for each of these takes long. */
+  const found = JSON.parse(await page.evaluate(async (words) => {
+    const {createObjectURL} = URL;
+    let saved = {};
+    URL.createObjectURL = (blob) => (saved.blob = blob) && createObjectURL(blob);
+    HTMLAnchorElement.prototype.click = function () {
+      saved.file = this.download;
+    };
+    const list = [];
+    for (const [name, word] of words) {
+      const table = document.querySelector(`table[aria-labelledby="table-${name}"]`);
+      if (table === null) {
+        continue;
+      }
+      const shown = () => Array.from(table.tBodies[0].rows).filter((row) => !row.hidden).length;
+      const scroll = table.closest('.scroll');
+      const tools = scroll.previousElementSibling;
+      const [input] = tools.matches('.tools.rows') ? tools.querySelectorAll('input') : [];
+      const [copy, save, ...others] = tools.matches('.tools.rows') ? tools.querySelectorAll('button') : [];
+      const one = {name, word, first: shown(), filters: Boolean(input), buttons: Boolean(copy && save) && others.length === 0};
+      scroll.nextElementSibling?.matches('button.more') && scroll.nextElementSibling.click();
+      one.all = shown();
+      if (input) {
+        input.value = word.toUpperCase();
+        input.dispatchEvent(new Event('input'));
+      }
+      one.left = shown();
+      saved = {};
+      save.click();
+      list.push({...one, file: saved.file, text: await saved.blob.text()});
     }
-    const tools = page.locator(`.tools.rows:has(+ .scroll table[aria-labelledby="table-${name}"])`);
-    const shown = () => table.evaluate((element) => Array.from(element.tBodies[0].rows).filter((row) => !row.hidden).length);
-    const more = page.locator(`.scroll:has(table[aria-labelledby="table-${name}"]) + button.more`);
-    assert.equal(await tools.locator('button').count(), 2, name);
-    if (rows.length > 25) {
-      assert.ok((await shown()) < 25, name);
-      await more.evaluate((button) => button.click());
-      folded++;
-    }
-    assert.equal(await shown(), rows.length, name);
-    const word = (rows[rows.length - 1].find((value) => typeof value === 'string') ?? '').slice(0, 12);
-    assert.equal(await tools.locator('input').count(), word === '' ? 0 : 1, name);
-    if (word === '') {
-      continue; // numbers alone
-    }
-    await tools.locator('input').evaluate((input, text) => {
-      input.value = text;
-      input.dispatchEvent(new Event('input'));
-    }, word.toUpperCase());
-    const left = await shown();
+    URL.createObjectURL = createObjectURL;
+    delete HTMLAnchorElement.prototype.click;
+    return JSON.stringify(list);
+  }, words));
+  for (const {name, word, first, filters, buttons, all, left, file, text} of found) {
+    const {columns, rows} = tables[name];
+    assert.ok(buttons, name);
+    assert.ok(rows.length <= 25 || first < 25, name);
+    assert.equal(all, rows.length, name);
+    assert.equal(filters, word !== '', name); // the others have numbers alone
     assert.ok(left >= 1 && left <= rows.length, name + ': ' + word);
-    const [download] = await Promise.all([page.waitForEvent('download'), tools.locator('button').nth(1).evaluate((button) => button.click())]);
-    const lines = fs.readFileSync(await download.path(), 'utf8').trimEnd().split('\n');
-    assert.equal(download.suggestedFilename(), name + '.csv');
+    assert.equal(file, name + '.csv');
+    const lines = text.trimEnd().split('\n');
     assert.equal(lines.length, 1 + left, name);
-    assert.equal(lines[0].split(',').length >= columns.length, true);
+    assert.ok(lines[0].split(',').length >= columns.length, name);
     assert.ok(lines.slice(1).every((line) => line.toLowerCase().includes(word.toLowerCase().split('"')[0])), name);
   }
-  assert.ok(folded >= 1, 'no table is folded');
+  assert.ok(found.length > 20, found.length + ' tables');
+  assert.ok(found.some(({first, all}) => first < all), 'no table is folded');
+  await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)));
   /* Milliseconds and per cent, not ns and fractions; the clipboard has tabs. */
   const kernels = page.locator('.tools.rows:has(+ .scroll table[aria-labelledby="table-kernels"])');
   await kernels.locator('input').evaluate((input) => {
     input.value = '';
     input.dispatchEvent(new Event('input'));
   });
+  const [download] = await Promise.all([page.waitForEvent('download'), kernels.locator('button').nth(1).evaluate((button) => button.click())]);
+  const lines = fs.readFileSync(await download.path(), 'utf8').trimEnd().split('\n');
+  assert.equal(download.suggestedFilename(), 'kernels.csv');
+  assert.equal(lines.length, 1 + tables.kernels.rows.length);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await kernels.locator('button').first().evaluate((button) => button.click());
   await kernels.locator('button', {hasText: 'Copied'}).waitFor();
   const copied = (await page.evaluate(() => navigator.clipboard.readText())).trimEnd().split('\n').map((line) => line.split('\t'));
-  const [first] = summary.tables.kernels.rows;
-  assert.equal(copied.length, 1 + summary.tables.kernels.rows.length);
+  const [first] = tables.kernels.rows;
+  assert.equal(copied.length, 1 + tables.kernels.rows.length);
   assert.deepEqual(copied[0].slice(2, 5), ['count', 'GPU time ms', 'share %']);
   assert.deepEqual(copied[1].slice(3, 5).map(Number), [first[3] / 1e6, Number((first[4] * 100).toPrecision(15))]);
-  await page.context().close();
 };
 
 /* Without scripts nothing is missing, and nothing is there that does nothing. */
@@ -905,28 +879,24 @@ checks['complete without scripts, also on paper'] = async () => {
   const scriptedPaper = sheets(await scripted.pdf({format: 'A4'}));
   assert.ok(scriptedPaper <= 8, scriptedPaper + ' pages on paper with scripts');
   assert.ok(paper.length > 20000);
-  await page.context().close();
-  await scripted.context().close();
 };
 
 /* A telephone has a picture of its own of where the step went, which says the same. */
 checks['a telephone need not scroll sideways to see where the step went'] = async () => {
   const times = (page, css) =>
     page.locator(css + ' svg text').allTextContents().then((texts) => texts.filter((text) => /\s(ms|µs)(,|$)/.test(text)));
+  const small = await open('example', {viewport: {width: 390, height: 844}, javaScriptEnabled: false});
+  const large = await open('example', {javaScriptEnabled: false});
   for (const [subject, least] of [['where the step went', 3], ['what the critical path is made of', 1]]) {
     const figure = `figure:has([aria-label="Picture: ${subject}"]) `;
-    const small = await open('example', {viewport: {width: 390, height: 844}, javaScriptEnabled: false});
     const box = await small.locator(figure + '.narrow svg').boundingBox();
     assert.ok(box.x >= 0 && box.x + box.width <= 390 && box.height > 40);
     assert.ok(!(await small.locator(figure + '.wide').isVisible()));
-    const large = await open('example', {javaScriptEnabled: false});
     assert.ok(await large.locator(figure + '.wide').isVisible());
     assert.ok(!(await large.locator(figure + '.narrow').isVisible()));
     const said = await times(large, figure + '.wide');
     assert.ok(said.length >= least);
     assert.deepEqual(await times(small, figure + '.narrow'), said);
-    await small.context().close();
-    await large.context().close();
   }
 };
 
@@ -948,16 +918,11 @@ rare['a tap pins a task, and what is pinned is in sight'] = async () => {
   const cause = byId.get(await id());
   assert.notEqual(cause.id, first);
   await agrees(panel(page), cause, origin);
-  await page.context().close();
 };
 
 /* Nothing runs but the script that the policy names. */
 checks['nothing else may run'] = async () => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const refused = [];
-  page.on('console', (message) => refused.push(message.text()));
-  await page.goto(address('example'));
+  const page = await open('example');
   const ran = await page.evaluate(async () => {
     const script = document.createElement('script');
     script.textContent = 'window.intruder = 1';
@@ -970,8 +935,8 @@ checks['nothing else may run'] = async () => {
     return window.intruder;
   });
   assert.equal(ran, undefined);
+  const refused = faults.splice(0);
   assert.ok(refused.some((text) => /script-src/.test(text)));
-  await context.close();
 };
 
 /* Of a page as it is now. */
@@ -1003,7 +968,7 @@ rare['keys scroll a pinned name that is longer than its room'] = async () => {
       await page.keyboard.press('PageDown');
       await page.waitForFunction(() => document.activeElement.matches('.name') && document.activeElement.scrollTop > 0);
     }
-    await page.context().close();
+    close(page);
   }
 };
 
@@ -1022,7 +987,7 @@ for (const colorScheme of every ? ['light', 'dark'] : ['light']) {
         await judge(page, 'zoomed, with a pinned task and all folds open');
       }
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, 'the page itself scrolls sideways');
-      await page.context().close();
+      close(page);
     };
   }
 }
@@ -1045,7 +1010,6 @@ async function opening(name) {
     const [paint] = performance.getEntriesByName('first-contentful-paint');
     return {load: navigation.loadEventEnd, paint: paint.startTime};
   });
-  await page.context().close();
   return times;
 }
 
@@ -1071,7 +1035,6 @@ large['what launched and what held a kernel is a key away'] = async () => {
   await press(page, 'l');
   await agrees(panel(page), byId.get(task.call), origin);
   assert.match(await page.locator('.rest').filter({hasText: 'Pale columns'}).first().textContent(), /^Pale columns stand for [\d,]+ shorter tasks/);
-  await page.context().close();
 };
 
 /* Of a span that was asked for everything is there, so what is empty was idle; elsewhere columns stand for what is not on the page. */
@@ -1107,8 +1070,6 @@ large['a span that was asked for is there whole'] = async () => {
   assert.equal(await alpha(page), 0);
   const other = await open('large');
   assert.ok(await alpha(other) > 0);
-  await page.context().close();
-  await other.context().close();
 };
 
 /* ---- How long a page is ---- */
@@ -1154,15 +1115,14 @@ async function checkLength(name) {
   }
   await page.locator('nav a').last().click();
   await page.waitForFunction(() => document.querySelector('nav').getBoundingClientRect().y < 2);
-  await page.context().close();
 }
 
 /* ---- */
 
 async function main() {
   const [what, name, ...more] = process.argv.slice(2);
-  browser = await chromium.launch({executablePath: process.env.CHROMIUM, args: ARGUMENTS});
   if (what === 'bench') {
+    const browser = await launch();
     const {load, paint} = await opening(name);
     const text = markup(name);
     console.log(JSON.stringify({bench: 'page', set: name, bytes: Buffer.byteLength(text), gantt_bytes: ganttBytes(text),
@@ -1170,37 +1130,12 @@ async function main() {
     await browser.close();
     return;
   }
-  const short = {};
-  for (const one of what === 'short' ? [name, ...more] : []) {
-    short['the page of ' + one + ' is short'] = () => checkLength(one);
-  }
   if (what === 'short') {
-    await run(Object.entries(short));
+    await run(Object.fromEntries([name, ...more].map((one) => ['the page of ' + one + ' is short', () => checkLength(one)])));
     return;
   }
-  const wanted = Object.entries(what === 'large' ? large : every ? {...checks, ...rare} : checks).filter(([title]) => !name || title.includes(name));
-  await run(wanted);
+  const wanted = what === 'large' ? large : every ? {...checks, ...rare} : checks;
+  await run(Object.fromEntries(Object.entries(wanted).filter(([title]) => !name || title.includes(name))));
 }
 
-async function run(wanted) {
-  let failed = 0;
-  for (const [title, check] of wanted) {
-    const started = Date.now();
-    faults.length = 0;
-    try {
-      await check();
-      assert.deepEqual(faults, []);
-      console.log('ok    %s (%d ms)', title, Date.now() - started);
-    } catch (error) {
-      failed++;
-      console.log('FAIL  %s\n%s', title, error.stack);
-    }
-  }
-  await browser.close();
-  process.exitCode = failed > 0 ? 1 : 0;
-}
-
-main().catch((error) => {
-  console.error(error);
-  process.exit(1); /* and the browser goes with it */
-});
+main().catch(end);
