@@ -42,7 +42,7 @@ hold() {
   lumos-sim --opportunities off graph >sim 2>message || fail "$name: $(head -c 300 message)"
   sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":(\{[^}]*\}),"source":"(measured|simulated)".*/\3 \2 \1/p' sim >steps
   check "$name: a run that keeps residuals has every step as measured" cmp <(sed -n 's/^measured //p' steps) <(sed -n 's/^simulated //p' steps)
-  jq -r 'select(.type == "metric" and .scope.rank != null and .scope.step != null) | "\(.name) \(.value)"' sim >metrics
+  only metric sim | awk "$field"' field("rank") != "" && field("step") != "" { print field("name"), field("value") }' >metrics
   awk '$1 == "step_time" { time += $2 } $1 == "unexplained_lag" { lag += $2 } $1 == "replay_error" { print } END { print "unexplained", (time > 0 ? 2 * lag / time : 9) }' metrics >figures
   error=$(mean_of replay_error) lag=$(mean_of unexplained) wrong=-
   awk "BEGIN { exit !($error <= $most && $lag <= $unexplained) }" || fail "$name: the replay is off by $error %, $lag % are unexplained; up to now $most and $unexplained"

@@ -84,7 +84,11 @@ cases=(
 )
 
 # truth FOLDER: ns of a step without the profiler.
-truth() { jq -r --arg folder "${1#*/}" 'select(.folder == $folder).unprofiled_step_ns' "$pairs/${1%%/*}/manifest.jsonl"; }
+declare -A true_of
+for gpu in h100 h200; do
+  while read -r folder time; do true_of[$gpu/$folder]=$time; done < <(jq -r '"\(.folder) \(.unprofiled_step_ns)"' "$pairs/$gpu/manifest.jsonl")
+done
+truth() { echo "${true_of[$1]}"; }
 
 # Every third by default.
 count=0
@@ -157,10 +161,11 @@ check "threads of a job that the GPU holds up become twice as fast: from $was to
 
 # A product moves its result, too, however few its inner numbers are: there and back, those of keys and values take what they took.
 narrow() { # ns of the products that keys and values of 4 heads send back
-  jq -n 'reduce (inputs | select(.type == "span" or .type == "task")) as $r ({spans: {}, calls: {}, time: 0};
-    if $r.type == "span" and $r.shapes == "[[8192, 512], [512, 2048]]" then .spans[$r.id] = true
-    elif $r.type == "task" and ($r.span // "") as $s | .spans[$s] then .calls[$r.id] = true
-    elif $r.type == "task" and $r.kind == "gemm" and .calls[$r.call // ""] then .time += $r.dur else . end) | .time' "$1"
+  only 'span|task' "$1" | awk "$field"'
+    /^."type":"span"/ { if (index($0, "\"shapes\":\"[[8192, 512], [512, 2048]]\"")) spans[field("id")] = 1; next }
+    (span = field("span")) != "" && span in spans { calls[field("id")] = 1; next }
+    field("kind") == "gemm" && field("call") in calls { time += field("dur") }
+    END { printf "%.0f\n", time }'
 }
 lumos-graph "$pairs/h100/llama" -o recorded.graph 2>message
 lumos-transform --kv-heads 1 recorded.graph 2>message | lumos-transform --kv-heads 4 -o back.graph 2>>message

@@ -22,9 +22,17 @@ steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf
 # source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
 predicted_step() {
   lumos-sim --opportunities off 2>message | only metric | tee sim |
-    sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":\{"step":[0-9]+\},"source":"simulated"(,"low":([0-9]+),"high":([0-9]+))?.*/\1 \3 \4/p
-      s/^\{"type":"metric","name":"(step_time|exposed_compute|overlapped|exposed_communication|exposed_copy|idle|pipeline_bubble)","value":([0-9]+),.*"scope":\{"step":([0-9]+)\},"source":"(measured|simulated)".*/part \4 \1 \3 \2/p
-      s/^\{"type":"metric","name":"prediction_error","value":([0-9.]+),.*"name":"([^"]*)".*/source \1 \2/p' |
+    awk "$field"'
+      { name = substr($0, 26, 40); sub(/".*/, "", name) }
+      name == "prediction_error" && (value = field("value")) ~ /^[0-9.]+$/ {
+        while (at = index($0, "\"name\":\"")) $0 = substr($0, at + 8)
+        print "source", value, substr($0, 1, index($0, "\"") - 1)
+      }
+      name ~ /^(step_time|exposed_compute|overlapped|exposed_communication|exposed_copy|idle|pipeline_bubble)$/ && /"scope":\{"step":[0-9]+\},"source":"(measured|simulated)"/ {
+        source = field("source")
+        if (name == "step_time" && source == "simulated") print field("value"), field("low"), field("high")
+        else print "part", source, name, field("step"), field("value")
+      }' |
     awk '
       # No time is below 0, so a range that ends there says nothing of that side: it is as wide as on the other.
       function below(step, low, high) { return low > 0 ? step - low : high - step }

@@ -12,10 +12,14 @@
 groups() { only group "$@" | sed -nE 's/.*"name":"([^"]*)".*"ranks":(\[[^]]*\]).*/\1 \2/p' | sort; }
 
 # peers: a line for each kernel between stages, in the order of ranks and launches: its rank, and whom it sends to and receives from.
-peers() { only task "$@" | sed -nE 's/.*"rank":([0-9]+),.*"peers":(\[[^]]*\]).*/\1 \2/p'; }
+peers() { only task "$@" | grep -F '"peers":[' | sed -nE 's/.*"rank":([0-9]+),.*"peers":(\[[^]]*\]).*/\1 \2/p'; }
 
 # ops: how many ops of each name a rank has.
-ops() { only span "$@" | sed -nE 's/.*"rank":([0-9]+),.*"kind":"op","name":"([^"]*)".*/\1 \2/p' | sort | uniq -c; }
+ops() {
+  only span "$@" | awk "$field"'
+    at = index($0, "\"kind\":\"op\",\"name\":\"") { text = field("rank") " " substr($0, at + 20); count[substr(text, 1, index(text, "\"") - 1)]++ }
+    END { for (op in count) print count[op], op }' | sort
+}
 
 # figure NAME KIND: of the whole job in its second step.
 figure() {
@@ -58,7 +62,7 @@ for expected in '1 5' '6 2' '6 10' '15 11'; do # from, to
 done
 ! grep -qE '^1 .*"rank":(0|2|3|4|6|7|8)[,}]' found.peers || fail 'rank 1 has peers that are not its neighbors'
 # Communicators: each id is that of one operation.
-only task built | sed -nE 's/.*"id":"([0-9]+:[0-9]+)".*"comm":\{[^}]*"id":"([0-9]+)".*/\1 \2/p' >communicators
+only task built | grep -F '"comm":{' | sed -nE 's/.*"id":"([0-9]+:[0-9]+)".*"comm":\{[^}]*"id":"([0-9]+)".*/\1 \2/p' >communicators
 only collective built | sed -nE 's/.*"id":"(c:[0-9]+)".*"rule":"symmetric".*"members":\[([^]]*)\].*/\1 \2/p' | tr -d '"' | tr ',' ' ' >members
 awk 'FILENAME == "communicators" { id[$1] = $2; next }
   { for (i = 2; i <= NF; i++) if (id[$i] == "" || id[$i] != id[$2]) bad++ }
@@ -161,7 +165,7 @@ there() {
   lumos-transform --rebuild graph -o built 2>message || fail "not built: $(head -c 300 message)"
   start=$(predicted_step <built)
   # shellcheck disable=SC2086 # several options
-  lumos-transform $1 graph 2>message | sed -E '/^."type":"(task|collective)"/ s/,"(from|was|start)":("[^"]*"|-?[0-9]+)//g' >between
+  lumos-transform $1 graph 2>message | awk '/^."type":"(task|collective)"/ { gsub(/,"(from|was|start)":("[^"]*"|-?[0-9]+)/, "") } { print }' >between
   ! grep -qE '^."type":"(task|collective)".*"(from|was|start)":' between || fail "$1: something is left of the recording"
   # shellcheck disable=SC2086
   lumos-transform $2 between -o built 2>message || fail "$1 and $2: $(head -c 300 message)"
