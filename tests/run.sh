@@ -59,7 +59,7 @@ sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emul
 predicted='cli/(learned|models|perturbed|ranges|rebuild|rebuilt|removed|sizes|sweep)$'
 all_cases() { gcc_build && LUMOS_ALL=yes run_tests build -R '^(cli|browser|emulator)/' -E "^($predicted|emulator/test_)"; }
 predictions() { gcc_build && LUMOS_ALL=yes run_tests build -R "^$predicted"; }
-drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^cli/(program|waiting)$'; }
+drawn_jobs() { gcc_build && LUMOS_DRAWN=100 run_tests build -R '^(cli/(program|waiting)|property/test_rebuild_plans)$'; }
 damaged_traces() { gcc_build && LUMOS_WAYS=200 run_tests build -R '^property/test_trace_(damage|result)$'; }
 # Only what this build compiles: clang-tidy needs each file's flags. A file that is compiled several times is named once, for clang-tidy looks at
 # it in all these ways.
@@ -87,7 +87,7 @@ all=(
   'damaged_traces    |   60 | Two hundred ways to damage each trace'
   'benchmark         |   30 | The benchmark, as a smoke test'
   'predictions       |  900 | All predictions held against what then happens'
-  'drawn_jobs        |  500 | Two hundred jobs drawn by chance'
+  'drawn_jobs        |  500 | Two hundred jobs drawn by chance, and a thousand configurations'
   'check_tidy        |  800 | clang-tidy'
   'fuzz              |  700 | Fuzzers, a minute each'
   'fuzz_coverage     |  200 | Lines of each reader that the inputs of its fuzzer reach'
