@@ -17,7 +17,7 @@ lumos_clang_runtime() {
     esac
   )
 }
-lumos_test_packages=(clang clang-format clang-tidy cppcheck "$(lumos_clang_runtime)" libcmocka-dev jq tidy mandoc poppler-utils
+lumos_test_packages=(ninja-build clang clang-format clang-tidy cppcheck "$(lumos_clang_runtime)" libcmocka-dev jq tidy mandoc poppler-utils
   cmark-gfm file python3-jsonschema zstd)
 # The tests in a browser take a Chromium and a node that are there already, whoever they are from.
 lumos_browser_packages=()

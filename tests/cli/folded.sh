@@ -70,7 +70,7 @@ check_folded() {
 
 rarely check_folded replicas '{"1":0,"2":0}' --dp 4 --straggler 3=1.5
 # Of four the usual one is slow, though of two it would be the fast one.
-check_folded usual '{"1":0,"2":0}' --dp 4 --straggler 0=1.5 --straggler 1=1.5 --straggler 2=1.5 --slow-host 3=0.1
+check_folded usual '{"1":0,"2":0}' --layers 1 --steps 2 --dp 4 --straggler 0=1.5 --straggler 1=1.5 --straggler 2=1.5 --slow-host 3=0.1
 rarely check_folded tensor '{"2":0,"3":1}' --tp 2 --dp 3 --straggler 4=1.5
 # Of the groups of all ranks, and of a replica, the same two stay.
 rarely check_folded alike '{"2":0,"3":1}' --tp 2 --dp 2 --straggler 1=1.3 --straggler 3=1.3

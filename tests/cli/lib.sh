@@ -164,6 +164,22 @@ summary() { sed -n '/<script type="application\/json" id="lumos-summary">/,/<\/s
 # only TYPE[|TYPE...] [STREAM]: its records of these types.
 only() { grep -hE "^\{\"type\":\"($1)\"" "${@:2}" || :; }
 
+# keep CONDITION FILE: of such a trace the events that meet it, in awk's words: `event` is the text of one, `ts` its time.
+keep() {
+  awk '
+    !inside { print; inside = /"traceEvents": \[$/; next }
+    /^  \{/ { event = ""; open = 1 }
+    open && /^  \},?$/ {
+      open = 0
+      event = event "  }"
+      ts = match(event, /"ts": [0-9.]+/) ? substr(event, RSTART + 6, RLENGTH - 6) + 0 : 0
+      if ('"$1"') { printf "%s%s", separator, event; separator = ",\n" }
+      next
+    }
+    open { event = event $0 "\n"; next }
+    { print separator == "" ? $0 : "\n" $0; separator = "" }' "$2" >kept
+  [ "$(grep -c '"ph"' kept)" -lt "$(grep -c '"ph"' "$2")" ] && mv kept "$2" || fail "no event of $2 is left out"
+}
 # For awk: field(NAME) is a number or a plain word of the record at hand, "" where it has none.
 field='function field(name,   at, text) {
   at = index($0, "\"" name "\":")

@@ -82,10 +82,10 @@ for file in "$source_folder"/README.md; do
     awk -v name="examples/markdown.$(basename "$file")." -v RS= '/(^|\n|[|(;]) *lumos(-[a-z]+)? / { n++; print > (name n) }'
 done
 
-# Where they run: the example traces, and their job at each stage.
+# Where they run: traces like those of the example, of a shorter job, and it at each stage.
 mkdir place
-cp "${example[@]}" place/
-lumos-parse "${example[@]}" -o place/job.parse
+LUMOS_BIN=$bin "$source_folder/examples/traces/make-traces.sh" place --steps 2 && rm place/truth.json || fail 'no traces'
+lumos-parse place/rank[01].json.gz -o place/job.parse
 lumos-graph place/job.parse -o place/job.graph
 lumos-sim place/job.graph -o place/job.sim
 cp -r place pristine

@@ -37,22 +37,23 @@ tells() {
 }
 
 # --- One job with all of it. Every name, every text argument, the metadata, the traces' own names, a trace that is none, a change. ---
-mkdir zoesec topsecret
+mkdir zoesec topsecret short
 leak='def leak($i): [" /home/zoesec/topsecret/f\($i).py(3): g", " C:\\Users\\Zoesec\\topsecret\\f.py", " \\\\vaultnode9\\topsecret\\f.bin",
   " on VaultNode9.corp.internal", " by zoesec@vaultnode9", " \"file:///srv/topsecret/my data/f.bin\"", " ~zoesec/topsecret/f.py:3",
   " /tmp/torchinductor_zoesec/topsecret/f.py"][$i % 8];'
 spoil="$leak"'
   .host_name = "vaultnode9.corp.internal" | .traceName = "/home/zoesec/topsecret/t.json" | .username = "zoesec"
   | .deviceProperties[].name += leak(3) | .distributedInfo.pg_config[].pg_desc += leak(1)
-  | .traceEvents |= ([to_entries[] | .key as $i | .value
+  | .traceEvents = ([.traceEvents | to_entries[] | .key as $i | .value
       | if .ph == "X" and (.cat | test("runtime") | not) and (.name | startswith("ProfilerStep") | not) then .name += leak($i) else . end
       | if .args then .args.Where = leak($i) | .args["Process Group Description"] = leak($i + 1) else . end]
     + [{ph: "M", name: "process_name", pid: 20240, args: {name: "python 20240 zoesec@vaultnode9"}},
        {ph: "M", name: "thread_name", pid: 20240, tid: 20240, args: {name: "thread of /home/zoesec/topsecret"}},
        {ph: "X", cat: "cpu_op", name: "/home/zoesec/topsecret/alone.py(7): h", pid: "zoesec@vaultnode9", tid: "/home/zoesec/topsecret",
-        ts: 259200036492.627, dur: 900}])'
-zcat "${example[0]}" | jq -c "$spoil" >zoesec/vaultnode9.corp.internal_20240.1700000000000.pt.trace.json || fail 'the traces cannot be made'
-zcat "${example[1]}" | jq -c "$spoil" >zoesec/topsecret-of-zoesec.json || fail 'the traces cannot be made'
+        ts: ([.traceEvents[] | select(.ph == "X").ts] | min), dur: 900}])'
+LUMOS_BIN=$bin "$source_folder/examples/traces/make-traces.sh" short --layers 1 --steps 2 || fail 'no traces'
+zcat short/rank0.json.gz | jq -c "$spoil" >zoesec/vaultnode9.corp.internal_20240.1700000000000.pt.trace.json || fail 'the traces cannot be made'
+zcat short/rank1.json.gz | jq -c "$spoil" >zoesec/topsecret-of-zoesec.json || fail 'the traces cannot be made'
 echo '{"a":1}' >zoesec/notes-of-zoesec.json
 echo '{"a":1}' >'zoesec/lunar plan (copy) of hers.json'
 lumos-parse zoesec | lumos-graph | lumos-transform --scale 'name~/home/zoesec/topsecret/f1=0.5' | lumos-sim >sim || fail 'the job cannot be simulated'

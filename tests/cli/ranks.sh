@@ -76,22 +76,6 @@ unnumbered() {
   sed -i 's/"Seq": [0-9]*, "Comms Id": [0-9]*, //; s/, "Seq": [0-9]*, "Comms Id": [0-9]*//' "$@"
   ! grep -qE '"(Seq|Comms Id)"' "$@" || fail 'numbers of collectives are left'
 }
-# keep CONDITION FILE: of a trace the events that meet it, in awk's words: `event` is the text of one, `ts` its time.
-keep() {
-  awk '
-    !inside { print; inside = /"traceEvents": \[$/; next }
-    /^  \{/ { event = ""; open = 1 }
-    open && /^  \},?$/ {
-      open = 0
-      event = event "  }"
-      ts = match(event, /"ts": [0-9.]+/) ? substr(event, RSTART + 6, RLENGTH - 6) + 0 : 0
-      if ('"$1"') { printf "%s%s", separator, event; separator = ",\n" }
-      next
-    }
-    open { event = event $0 "\n"; next }
-    { print separator == "" ? $0 : "\n" $0; separator = "" }' "$2" >kept
-  [ "$(grep -c '"ph"' kept)" -lt "$(grep -c '"ph"' "$2")" ] && mv kept "$2" || fail "no event of $2 is left out"
-}
 emulate --layers 2 --hidden 1024 --dp 4 --micro-batches 2 --steps 3
 unnumbered emulated/rank*.json
 simulate 'without numbers' emulated/rank*.json
