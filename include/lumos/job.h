@@ -522,6 +522,15 @@ int64_t lumos_device_job_time(const struct lumos_rank *rank, int64_t t);
  * scope adds to the count of the first. */
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
                     const struct lumos_scope *scope, const char *text, const char *cure);
+/* Is there a note with this code? O(notes). */
+bool lumos_job_has_note(const struct lumos_job *job, const char *code);
+/* Has whoever changed the job noted that its step time is no prediction, for threads or communication do not follow the
+ * change? O(notes). */
+bool lumos_job_is_untied(const struct lumos_job *job);
+
+/* The codes of the notes on what does not follow a change. */
+#define LUMOS_NOTE_UNTIED_COMMUNICATION "transform.untied_communication"
+#define LUMOS_NOTE_UNTIED_THREADS "transform.untied_threads"
 
 /* The code of parse's note on a trace that is cut or damaged in its midst. */
 #define LUMOS_NOTE_CUT "parse.truncated"

@@ -259,6 +259,19 @@ bool lumos_scope_is_whole(const struct lumos_scope *scope) {
   return same_scope(scope, &whole);
 }
 
+bool lumos_job_has_note(const struct lumos_job *job, const char *code) {
+  for (size_t i = 0; i < job->notes.count; i++) {
+    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool lumos_job_is_untied(const struct lumos_job *job) {
+  return lumos_job_has_note(job, LUMOS_NOTE_UNTIED_COMMUNICATION) || lumos_job_has_note(job, LUMOS_NOTE_UNTIED_THREADS);
+}
+
 void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level level, int64_t count,
                     const struct lumos_scope *scope, const char *text, const char *cure) {
   struct lumos_note note = lumos_note_empty;

@@ -591,6 +591,12 @@ void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine
   if (!(ranges.step > 0)) {
     return;
   }
+  if (lumos_job_is_untied(job)) { /* what keeps its measured waiting is off by as much as that would change */
+    lumos_job_note(job, "sim.range_unknown", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "how sure this prediction is cannot be said, for not all waiting follows the change",
+                   "see what the warnings about threads or communication advise to record");
+    return;
+  }
   find_figures(&ranges, span);
   ranges.sides = lumos_allocate_zeroed(ranges.figures.count, sizeof *ranges.sides);
   size_t told = job->metrics.count;

@@ -443,18 +443,9 @@ static int64_t change_communication(struct reshaping *reshaping, const struct lu
 
 /* ---- What is told ---- */
 
-static bool is_noted(const struct lumos_job *job, const char *code) {
-  for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void note_unknown(const struct reshaping *reshaping) {
   enum { TELLING = 100 }; /* one in so many */
-  if (!is_noted(reshaping->job, "transform.unknown_shapes") && reshaping->all > 0 &&
+  if (!lumos_job_has_note(reshaping->job, "transform.unknown_shapes") && reshaping->all > 0 &&
       reshaping->unknown > reshaping->all / TELLING) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text,

@@ -52,18 +52,9 @@ static int64_t count_untied(const struct lumos_job *job) {
 }
 
 /* By an earlier change. */
-static bool has_said(const struct lumos_job *job, const char *code) {
-  for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void lumos_note_untied_threads(struct lumos_job *job) {
-  const char *code = "transform.untied_threads";
-  int64_t untied = has_said(job, code) ? 0 : count_untied(job);
+  const char *code = LUMOS_NOTE_UNTIED_THREADS;
+  int64_t untied = lumos_job_has_note(job, code) ? 0 : count_untied(job);
   if (untied > 0) {
     lumos_job_note(job, code, LUMOS_WARNING, untied, NULL,
                    "ranks launch work from several threads whose hand-overs are unknown, so each thread moves "
@@ -99,8 +90,8 @@ static int64_t count_untied_communication(const struct lumos_job *job) {
 }
 
 void lumos_note_untied_communication(struct lumos_job *job) {
-  const char *code = "transform.untied_communication";
-  int64_t untied = job->ranks.count > 1 && !has_said(job, code) ? count_untied_communication(job) : 0;
+  const char *code = LUMOS_NOTE_UNTIED_COMMUNICATION;
+  int64_t untied = job->ranks.count > 1 && !lumos_job_has_note(job, code) ? count_untied_communication(job) : 0;
   if (untied > 0) {
     lumos_job_note(job, code, LUMOS_WARNING, untied, NULL,
                    "communication kernels are not joined with other ranks', so their waiting stays as measured; do not "

@@ -95,6 +95,21 @@ static void steps_differ(void **state) {
   lumos_job_free(job);
 }
 
+/* What keeps its measured waiting does not follow the change, by as much as nobody knows. */
+static void what_does_not_follow_the_change_has_no_range(void **state) {
+  (void)state;
+  static const char *const codes[] = {LUMOS_NOTE_UNTIED_COMMUNICATION, LUMOS_NOTE_UNTIED_THREADS};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    struct lumos_job *job = edited_job();
+    (void)lumos_job_common_error(job, LUMOS_ERROR_STEPS, "steps", 100000, "by hand");
+    lumos_job_note(job, codes[i], LUMOS_WARNING, 1, NULL, "not joined", NULL);
+    simulate(job);
+    expect_range(job, "step_time", "", LUMOS_ABSENT, 199, LUMOS_ABSENT);
+    assert_true(lumos_job_has_note(job, "sim.range_unknown"));
+    lumos_job_free(job);
+  }
+}
+
 /* Half of the matrix products, which are half of 60 ns of kernels: 15 ns of a step of then 90 move, and 5 of the 20 that
  * overlap. So of replays a third of 1 % counts, and 1.5 % of a sixth with a thousandth:
  * 1.645 sqrt(0.003333^2 + 0.0025^2 + 0.001^2). Kernels that take 1.6 times as long beside communication would still lose
@@ -150,6 +165,7 @@ int main(void) {
                                      cmocka_unit_test(kernels_of_one_name_are_off_together),
                                      cmocka_unit_test(graphs_without_overlap_are_as_sure),
                                      cmocka_unit_test(steps_differ),
+                                     cmocka_unit_test(what_does_not_follow_the_change_has_no_range),
                                      cmocka_unit_test(what_overlap_costs_is_one_sided_until_it_is_predicted),
                                      cmocka_unit_test(an_opportunity_is_as_sure_as_any_change)};
   return cmocka_run_group_tests(tests, NULL, NULL);

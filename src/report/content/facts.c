@@ -424,12 +424,3 @@ bool report_step_counts(const struct report_facts *facts, int32_t step) {
 }
 
 int64_t report_rank_steps(const struct report_facts *facts) { return facts->all.steps > 1 ? facts->all.steps : 1; }
-
-bool report_has_note(const struct lumos_job *job, const char *code) {
-  for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), code) == 0) {
-      return true;
-    }
-  }
-  return false;
-}

@@ -153,7 +153,4 @@ struct report_coverage {
 };
 struct report_coverage report_coverage_of(const struct lumos_job *job);
 
-/* Is there a note with this code? */
-bool report_has_note(const struct lumos_job *job, const char *code);
-
 #endif

@@ -86,7 +86,7 @@ void report_opportunities_read(const struct report_facts *facts, struct report_o
   const struct report_row *all = &facts->job_all;
   *opportunities = (struct report_opportunities){.job = job,
                                                  .step = report_row_mean(all, SIMULATED, FIGURE_STEP_TIME),
-                                                 .none = report_has_note(job, "sim.no_opportunity")};
+                                                 .none = lumos_job_has_note(job, "sim.no_opportunity")};
   if (!facts->has_streams) { /* half of the host would be half of the step */
     opportunities->none = false;
     return;

@@ -301,7 +301,7 @@ static void read_metrics(struct reading *reading, const struct report_facts *fac
     add(&practice->late_gpu, value, late && value > 0 && strcmp(kind, "compute") == 0);
   }
   practice->edited = facts->edited;
-  practice->assumes_graphs = report_has_note(job, "transform.graphs");
+  practice->assumes_graphs = lumos_job_has_note(job, "transform.graphs");
   practice->hides_gradients &= asked;
   practice->balances_stages &= asked;
   enum report_timeline timeline = report_facts_spoken(facts);

@@ -245,11 +245,6 @@ const char *diagnosis_limit_name(enum lumos_limit limit) {
   return names[limit];
 }
 
-/* Whoever made the change has noted that nothing follows from it where waiting is not known. */
-static bool is_untied(const struct lumos_job *job) {
-  return report_has_note(job, "transform.untied_communication") || report_has_note(job, "transform.untied_threads");
-}
-
 void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagnosis *diagnosis) {
   const struct report_facts *facts = figures->facts;
   diagnosis->confidence = LUMOS_CONFIDENCE_UNKNOWN;
@@ -269,7 +264,7 @@ void diagnosis_judge(const struct diagnosis_figures *figures, struct lumos_diagn
     diagnosis->limit = worst;
     diagnosis->limit_share = diagnosis->limits[worst].size;
   }
-  if (diagnosis->confidence > LUMOS_POOR && is_untied(figures->job)) {
+  if (diagnosis->confidence > LUMOS_POOR && lumos_job_is_untied(figures->job)) {
     diagnosis->confidence = LUMOS_POOR;
     diagnosis->limit = LUMOS_LIMIT_UNTIED;
     diagnosis->limit_share = LUMOS_ABSENT;

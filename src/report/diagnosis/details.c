@@ -87,8 +87,8 @@ static void add_limits(struct details *details) {
     if (size != LUMOS_ABSENT && size > 0) {
       struct detail *detail = add(details, rows[i].group, rows[i].label, rows[i].term, rows[i].limit);
       (rows[i].limit == LUMOS_LIMIT_REBUILD ? report_put_fine_share : report_put_share)(&detail->figure, size);
-      bool of_changed =
-          rows[i].limit == LUMOS_LIMIT_REBUILD && report_has_note(details->facts->job, "transform.rebuild_of_changed");
+      bool of_changed = rows[i].limit == LUMOS_LIMIT_REBUILD &&
+                        lumos_job_has_note(details->facts->job, "transform.rebuild_of_changed");
       lumos_text_put(&detail->evidence, of_changed
                                             ? "of the changed job\xE2\x80\x99s simulated step, as it was recorded"
                                             : rows[i].evidence);

@@ -219,11 +219,11 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
     bool shapes = from->length > 0 && from->bytes[0] == 'r'; /* "recorded shapes", or "model" */
     lumos_text_put(&evidence,
                    shapes ? "model FLOPs from recorded shapes" : "model FLOPs by the model\xE2\x80\x99s formula");
-  } else if (report_has_note(content->job, "sim.gpu_unknown")) {
+  } else if (lumos_job_has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
   } else if (report_practice_uses_graphs(&content->opportunities.practice)) {
     lumos_text_put(&evidence, "unknown: kernels that CUDA graphs launch have no shapes");
-  } else if (report_has_note(content->job, "sim.flops_unknown")) {
+  } else if (lumos_job_has_note(content->job, "sim.flops_unknown")) {
     lumos_text_put(&evidence, "unknown without shapes: record with record_shapes=True");
   } else {
     lumos_text_put(&evidence, "no matrix products or attention were recorded");

@@ -63,7 +63,7 @@ static void put_reason(const struct diagnosis_story *story, struct lumos_text *o
     lumos_text_char(out, '.');
     return;
   }
-  bool of_changed = report_has_note(story->job, "transform.rebuild_of_changed");
+  bool of_changed = lumos_job_has_note(story->job, "transform.rebuild_of_changed");
   if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
     lumos_text_put(out, "The new configuration was never measured; rebuilt in the recorded one, a step is ");
     report_put_fine_share(out, story->diagnosis->limit_share);
