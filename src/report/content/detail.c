@@ -140,6 +140,7 @@ struct search {
   struct longest longest, window;
   int64_t from, until; /* of the window, job time */
   bool has_window;
+  uint16_t *times; /* of every task that was looked at one more than its rough time */
   uint8_t *chosen; /* NULL: the first look */
 };
 
@@ -154,6 +155,7 @@ static void search_lane(struct search *search, const struct lumos_lane *lane) {
     bool in_window = search->has_window && runs_in(&clock, task, search->from, search->until);
     if (search->chosen == NULL) {
       look(&search->longest, longer);
+      search->times[task] = (uint16_t)(1 + rough(longer));
     } else {
       take(&search->longest, longer, task, search->chosen);
     }
@@ -165,9 +167,26 @@ static void search_lane(struct search *search, const struct lumos_lane *lane) {
   }
 }
 
+/* The second look, without a window: by what the first one has seen. */
+static void take_lane(struct search *search, const struct lumos_lane *lane) {
+  size_t last = search->longest.last + 1;
+  for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
+    int64_t longer = 0;
+    if (search->times[task] > last) {
+      search->chosen[task] = 1;
+    } else if (search->times[task] == last && longer_of(search->timelines->job, task, &longer)) {
+      take(&search->longest, longer, task, search->chosen);
+    }
+  }
+}
+
 static void search_lanes(struct search *search) {
   for (size_t i = 0; i < drawn_lanes(search->timelines); i++) {
-    search_lane(search, drawn_lane(search->timelines, i));
+    if (search->chosen == NULL || search->has_window) {
+      search_lane(search, drawn_lane(search->timelines, i));
+    } else {
+      take_lane(search, drawn_lane(search->timelines, i));
+    }
   }
 }
 
@@ -183,7 +202,8 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
                           .window.limit = REPORT_WINDOW,
                           .from = report_sum(origin, options->detail_from),
                           .until = report_sum(origin, options->detail_until),
-                          .has_window = options->has_detail};
+                          .has_window = options->has_detail,
+                          .times = lumos_allocate_zeroed(timelines->job->tasks.count + 1, sizeof(uint16_t))};
   search_lanes(&search);
   find_last(&search.longest);
   find_last(&search.window);
@@ -193,6 +213,7 @@ static void choose_long(struct report_detail *detail, uint8_t *chosen) {
   (void)take_last(&search.window, chosen);
   detail->tasks = (int64_t)search.longest.seen;
   detail->window_tasks = (int64_t)search.window.seen;
+  free(search.times);
 }
 
 /* A byte a lane: is it drawn? */
