@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "sim/fused.h"
+#include "transform/contend.h"
 #include "transform/edit.h"
 #include <lumos/sim.h>
 #include <lumos/transform.h>
@@ -27,6 +28,16 @@ static void note_gone(struct lumos_job *job, const char *code, const char *what,
   lumos_text_free(&text);
 }
 
+/* By task that stays, in order: what it was. The caller frees it. */
+static uint32_t *list_kept(const struct lumos_job *job, const uint8_t *gone) {
+  uint32_t *kept = lumos_allocate(job->tasks.count * sizeof *kept + 1), count = 0;
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    kept[count] = t;
+    count += !gone[t];
+  }
+  return kept;
+}
+
 /* The job loses its measured starts, so what was measured is written before. */
 static void take_out(struct lumos_job *job, const uint8_t *gone, const char *code, const char *what) {
   int64_t counts[2];
@@ -34,7 +45,12 @@ static void take_out(struct lumos_job *job, const uint8_t *gone, const char *cod
   if (lumos_job_measured(job)) {
     lumos_measure(job);
   }
+  struct lumos_contend contend;
+  lumos_contend_begin(&contend, job);
+  uint32_t *kept = list_kept(job, gone);
   lumos_job_remove(job, gone);
+  lumos_contend_end(&contend, job, kept);
+  free(kept);
   note_gone(job, code, what, counts);
   lumos_edit_commit(job);
 }

@@ -43,7 +43,7 @@ edits=(
 bars=(
   'kernels|0.55 2.2|0|kernels take longer beside transfers, and matrix products beside communication that only waits, for it keeps its SMs: a change of overlap changes them; so do the clocks of a hot GPU'
   'host|0.55 2.0|0|how long the profiler typically takes is known, not when it takes longer, and that stays of the host'
-  'slow rank|0.46 1.2|0|as for kernels: the others wait for the slow rank in collectives that keep their SMs'
+  'slow rank|0.3 1|0|the clocks of a hot GPU'
   'slow host|0.3 1.5|0|as for host'
   'graphs|4.8 4.8|0|gradients are reduced behind the graphs there, and within them in the prediction, as recorded'
   'unprofiled|1.1 3.2|0|how long the profiler typically takes is known, not when it takes longer'

@@ -45,7 +45,7 @@ bars=(
   'ops|0.15 1.4|0|a hot GPU: clocks fall by what runs before'
   'first of a step|0.05 0.1|0|'
   'copies|0.7 4.2|0|a host that no copy makes wait has been ahead of the device since before the recording'
-  'communication|1.6 4.1|0|kernels that ran beside a removed transfer would be quicker; ops that only wait for it stay where no event is recorded'
+  'communication|0.8 2.2|0|ops that only wait for it stay where no event is recorded'
 )
 all='all|0.27 4.2|0|'
 

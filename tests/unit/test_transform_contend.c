@@ -5,6 +5,7 @@
 #include "transform/contend.h"
 
 #include <lumos/sim.h>
+#include <lumos/transform.h>
 
 #define LAUNCH(id, seq, start)                                       \
   "{'type':'task','id':'0:" #id "','rank':0,'lane':'t1','seq':" #seq \
@@ -114,11 +115,26 @@ static void products_lack_the_sms_that_are_held(void **state) {
   assert_int_equal(product_beside("all_reduce", 2, 66), 129);
 }
 
+/* On a GPU half as fast a product of which 50 ns are beside communication loses these 50 / 6 once, and not twice: 2 x 111.67 / (1 -
+ * 50/240/6), 231.4; of half as much share 231.3. Communication that is taken out costs nothing: 120 - 50 / 6. */
+static void slow_gpus_and_removals_contend(void **state) {
+  (void)state;
+  struct lumos_error error = {0};
+  struct lumos_job *job = two_streams(PRODUCT);
+  assert_true(lumos_transform_straggler(job, "0=2", &error));
+  assert_int_equal(job->tasks.items[2].dur, 231);
+  lumos_job_free(job);
+  job = two_streams(PRODUCT);
+  assert_true(lumos_transform_remove(job, "kind=collective", &error));
+  assert_int_equal(job->tasks.items[1].kind, LUMOS_GEMM);
+  assert_int_equal(job->tasks.items[1].dur, 112);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_lost_comes_back),
-      cmocka_unit_test(products_lack_the_sms_that_are_held),
-      cmocka_unit_test(another_gpu_loses_more),
+      cmocka_unit_test(what_was_lost_comes_back),       cmocka_unit_test(products_lack_the_sms_that_are_held),
+      cmocka_unit_test(slow_gpus_and_removals_contend), cmocka_unit_test(another_gpu_loses_more),
       cmocka_unit_test(new_kernels_lose_all_of_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
