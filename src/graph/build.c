@@ -134,7 +134,9 @@ void lumos_graph_infer(struct lumos_job *job) {
   struct lumos_matches matches = {0};
   lumos_graph_match(job, &matches);
   lumos_graph_match_partners(job, &matches);
-  lumos_graph_rank_clocks(job, &matches);
+  do {
+    lumos_graph_rank_clocks(job, &matches);
+  } while (lumos_graph_match_by_moments(job, &matches)); /* at most as often as there are ranks */
   lumos_graph_match_pairs(job, &matches);
   lumos_graph_find_roots(job, &matches);
   lumos_graph_collectives(job, &matches);

@@ -18,14 +18,6 @@
 #include "graph/typical.h"
 #include <stdlib.h>
 
-enum {
-  /* ns. Measured: members of NCCL's collectives end 1 to 45 us apart at the median in seven sets of V100 to H100,
-   * those of DeepEP, which do not end together, 130 us. */
-  MOST_SKEW = 50000,
-  /* Of the shortest member: one part in so many. Chosen, on emulated jobs: long transfers end further apart. */
-  MOST_SHARE = 4,
-};
-
 struct span_of_match {
   int64_t last_start, first_end, last_end, shortest;
   int64_t doubt; /* how well the members' clocks are known */
@@ -58,8 +50,7 @@ static struct span_of_match span_of(const struct lumos_job *job, const uint32_t 
 
 /* By how much the ends lie further apart than those of members that end together; below 0: less. */
 static int64_t excess_of(const struct span_of_match *span) {
-  int64_t most = span->shortest / MOST_SHARE > MOST_SKEW ? span->shortest / MOST_SHARE : MOST_SKEW;
-  return span->last_end - span->first_end - most;
+  return span->last_end - span->first_end - lumos_graph_most_skew(span->shortest);
 }
 
 struct skew {

@@ -112,12 +112,16 @@ static bool is_library(const struct lumos_job *job, uint32_t task) {
   return strncmp(lumos_string(job->strings, job->tasks.items[task].name), "nccl", 4) == 0;
 }
 
+bool lumos_graph_is_unnumbered(const struct lumos_job *job, uint32_t task) {
+  return is_library(job, task) && only_order_tells(job, task) &&
+         lumos_graph_is_collective(lumos_graph_operation(job, lumos_graph_comm(job, task)));
+}
+
 /* Of a collective of the library; false: it is none. */
 static bool collective_set(const struct lumos_job *job, uint32_t task, struct set *set) {
   const struct lumos_comm *comm = lumos_graph_comm(job, task);
   *set = (struct set){OF_GROUP, comm->group, 0};
-  return is_library(job, task) && only_order_tells(job, task) &&
-         lumos_graph_is_collective(lumos_graph_operation(job, comm));
+  return lumos_graph_is_unnumbered(job, task);
 }
 
 /* Of a kernel of another library, or of one that exchanges something with one rank alone, which has a trace. */

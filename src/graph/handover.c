@@ -11,6 +11,8 @@
  * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
  * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
  *
+ * Where calls alone were recorded, and no ops, a thread works from one call to the next, unless that takes over 0.1 ms.
+ *
  * Of several tasks of a thread that end at one instant the first handed over: what follows them then may well wait for
  * who resumed.
  *
@@ -47,6 +49,7 @@ struct search {
   struct lumos_rank_graph *graph;
   int64_t *worked;                     /* by task: its thread's work up to its end */
   int64_t begin;                       /* when the first thread began */
+  bool calls_alone;                    /* no op was recorded */
   LUMOS_VECTOR(struct worker) workers; /* the busiest first */
   LUMOS_VECTOR(struct handover) found;
 };
@@ -200,12 +203,25 @@ static void add_call(struct lumos_rank_graph *graph, const struct handover *back
   }
 }
 
+static int64_t add_work(int64_t sum, int64_t work) { return work < most_work - sum ? sum + work : most_work; }
+
+/* Does the recording lack ops, so that threads seem silent between their calls? */
+static bool has_calls_alone(const struct lumos_rank_graph *graph) {
+  for (uint32_t t = graph->first; t < graph->first + graph->rank->task_count; t++) {
+    if (lumos_graph_task(graph, t)->kind == LUMOS_OP) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static void sum_thread(struct search *search, const struct lumos_lane *lane) {
   int64_t sum = 0;
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     const struct lumos_task *record = lumos_graph_task(search->graph, task);
     search->begin = record->start < search->begin ? record->start : search->begin;
-    sum += record->dur < most_work - sum ? record->dur : most_work - sum;
+    sum = add_work(sum, record->dur);
+    sum = search->calls_alone && record->lag < LUMOS_SHORT_SILENCE ? add_work(sum, record->lag) : sum;
     search->worked[task - search->graph->first] = sum;
   }
   struct worker worker = {lane, sum, lane_launches(search->graph, lane)};
@@ -219,8 +235,10 @@ static int by_work(const void *left, const void *right) {
 
 void lumos_graph_handovers(struct lumos_rank_graph *graph) {
   const struct lumos_lane *lanes = lumos_graph_lanes(graph);
-  struct search search = {
-      .graph = graph, .worked = lumos_allocate(graph->rank->task_count * sizeof(int64_t)), .begin = INT64_MAX};
+  struct search search = {.graph = graph,
+                          .worked = lumos_allocate(graph->rank->task_count * sizeof(int64_t)),
+                          .begin = INT64_MAX,
+                          .calls_alone = has_calls_alone(graph)};
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind == LUMOS_THREAD) {
       sum_thread(&search, &lanes[i]);

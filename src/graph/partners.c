@@ -154,15 +154,6 @@ static void find_streams(struct search *search) {
   }
 }
 
-static bool all_have_traces(const struct lumos_job *job) {
-  for (size_t i = 0; i < job->ranks.count; i++) {
-    if (job->ranks.items[i].world != (int64_t)job->ranks.count) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /* --- Two streams against each other --- */
 
 /* The first of the stream's kernels that ends no earlier than `at`. */
@@ -511,7 +502,7 @@ static void join(struct search *search, struct lumos_matches *matches) {
 
 void lumos_graph_match_partners(const struct lumos_job *job, struct lumos_matches *matches) {
   struct search search = {.job = job};
-  if (all_have_traces(job)) {
+  if (lumos_graph_all_traced(job)) {
     find_kernels(&search, matches);
     find_streams(&search);
   }

@@ -28,7 +28,6 @@ enum {
   /* Differences, whose 95th percentile tells something, and in which a drift can be seen. Chosen: of 20 one lies beyond
    * that percentile, of fewer none. */
   MANY = 20,
-  MOST_SKEW = 50000, /* ns by which members of a collective end apart, as a rule. Measured as in collective.c */
   /* ns, the same of very short ones; longer ones by half their length. Chosen, on twenty emulated jobs, whose 100
    * clocks then lie within their errors. */
   LEAST_SKEW = 5000,
@@ -219,7 +218,7 @@ static int64_t weighted_median(const struct difference *differences, size_t coun
 
 /* What so few differences can tell at best. */
 static int64_t least_error(const struct difference *differences, size_t count) {
-  int64_t skew = MOST_SKEW;
+  int64_t skew = LUMOS_MOST_SKEW;
   for (size_t i = 0; i < count; i++) {
     int64_t own = LEAST_SKEW + differences[i].length / 2;
     skew = own < skew ? own : skew;
@@ -254,7 +253,7 @@ static void fit_offset(struct difference *differences, size_t count, int64_t *di
   int64_t doubt = llround(2 * (double)typical / sqrt((double)count)); /* a median's standard error, of normal ones */
   relation->error = remains > least ? remains : least;
   relation->doubt = doubt > least ? doubt : least;
-  relation->told = !relation->weak || (count >= FEWEST_WEAK && typical <= MOST_SKEW);
+  relation->told = !relation->weak || (count >= FEWEST_WEAK && typical <= LUMOS_MOST_SKEW);
 }
 
 static struct relation relate(struct difference *differences, size_t count) {
@@ -302,9 +301,19 @@ static const struct relation *next_relation(const struct lumos_job *job, const s
   return best;
 }
 
+static void forget_clocks(struct lumos_job *job) {
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    struct lumos_clock *clock = &job->ranks.items[r].clock;
+    clock->offset = clock->drift_ppb = 0;
+    clock->error = LUMOS_ABSENT;
+    clock->from_collectives = false;
+  }
+}
+
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches) {
   struct differences differences = {0};
   struct relations relations = {0};
+  forget_clocks(job);
   gather_all(job, matches, &differences);
   for (size_t first = 0, end; first < differences.count; first = end) {
     for (end = first + 1; end < differences.count && differences.items[end].one == differences.items[first].one &&
