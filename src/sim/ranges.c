@@ -22,7 +22,7 @@
  *                   kernels are predicted to take what they took, a step may be longer by that where more of them are
  *                   beside communication, and shorter where less are; where it was added to them, or taken off
  *                   (transform/contend.h), either by the error of that. CUDA graphs may end overlap, which makes steps
- *                   longer only.
+ *                   longer by that, or shorter by what kernels then no longer lose.
  *
  * The time of kernels, and of a kind of them, has the errors of its tasks' durations, and those of steps.
  *
@@ -516,6 +516,13 @@ static struct lumos_beside beside_of(const struct lumos_job *job) {
                                .kept = kept};
 }
 
+/* Where nothing has been taken off, or put on. */
+static struct lumos_beside beside_kept(const struct lumos_job *job) {
+  struct lumos_beside beside = beside_of(job);
+  beside.kept = true;
+  return beside;
+}
+
 static double overlapped_share(const struct ranges *ranges) {
   return part_of(ranges, "overlapped", LUMOS_METRIC_SIMULATED) / ranges->step;
 }
@@ -527,6 +534,7 @@ static struct sides whole_squares(struct ranges *ranges) {
   double replicas = share_of_error(job, LUMOS_ERROR_REPLICAS);
   struct lumos_change_errors errors = lumos_change_errors(
       find_change(ranges, rebuilt >= 0), share_of_error(job, LUMOS_ERROR_REPLAY), beside_of(job), rebuilt >= 0);
+  double behind = share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges);
   const struct {
     const char *name;
     double longer, shorter;
@@ -537,8 +545,8 @@ static struct sides whole_squares(struct ranges *ranges) {
       {"what the change does to other tasks", errors.moved, errors.moved},
       {"kernels beside communication", errors.longer, errors.shorter},
       {"GPUs of replicas that were not recorded", replicas, replicas},
-      {"communication that comes behind CUDA graphs",
-       share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges), 0},
+      {"communication that comes behind CUDA graphs", behind,
+       lumos_change_errors((struct lumos_change){0, 0, behind}, 0, beside_kept(job), false).shorter},
   };
   struct sides sum = {0, 0};
   for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {

@@ -84,6 +84,19 @@ static void graphs_without_overlap_are_as_sure(void **state) {
   lumos_job_free(job);
 }
 
+/* K1 communicates, beside K2 for 16 ns. If half of that comes behind, 8, the step is longer by it, or shorter by the 0.6 of 1.6 that K2
+ * loses no more, 3: 1.645 sqrt(8^2 + 0.2^2), sqrt(3^2 + 0.2^2). */
+static void graphs_end_overlap_and_what_it_costs(void **state) {
+  (void)state;
+  struct lumos_job *job = edited_job();
+  task(job, "K1")->kind = LUMOS_COLLECTIVE;
+  (void)lumos_job_common_error(job, LUMOS_ERROR_GRAPHS, "graphs", 500000, "by hand");
+  (void)lumos_job_common_error(job, LUMOS_ERROR_BESIDE, "beside", 600000, "by hand");
+  simulate(job);
+  expect_range(job, "step_time", "", 194, 199, 212);
+  lumos_job_free(job);
+}
+
 /* Two recordings of this job lie 10 % apart. */
 static void steps_differ(void **state) {
   (void)state;
@@ -164,6 +177,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_common_error_is_run_one_sigma_up_and_down),
                                      cmocka_unit_test(kernels_of_one_name_are_off_together),
                                      cmocka_unit_test(graphs_without_overlap_are_as_sure),
+                                     cmocka_unit_test(graphs_end_overlap_and_what_it_costs),
                                      cmocka_unit_test(steps_differ),
                                      cmocka_unit_test(what_does_not_follow_the_change_has_no_range),
                                      cmocka_unit_test(what_overlap_costs_is_one_sided_until_it_is_predicted),
