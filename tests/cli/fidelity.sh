@@ -53,7 +53,10 @@ models=
 # The metrics that those read.
 read='^\{"type":"metric","name":"(step_time|(host_)?replay_error|unexplained_lag|resource_wait|boundary|kept_wait|host_unknown|transplant_error|step_spread)"'
 
-# row NAME TRACE...: its figures to the file `rows`, one line of JSON; RANK in a name is that of the trace.
+# list FILE: its lines as a JSON array.
+list() { printf '['; paste -sd, "$1" | tr -d '\n'; printf ']'; }
+
+# row NAME TRACE...: its metrics to the file `metrics`, one line of JSON; RANK in a name is that of the trace.
 row() {
   local name=$1 model
   shift
@@ -64,9 +67,7 @@ row() {
     lumos-sim --opportunities off --model $model "$graphed" 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
   done
   [ -e dpro ] || : >dpro >daydream
-  jq -c -n --arg name "$name" --slurpfile own lumos --slurpfile dpro dpro --slurpfile daydream daydream "def figures: $figures;"'
-    {name: $name} + ($own | figures) + {dpro: ($dpro | figures | .self_mean), daydream: ($daydream | figures | .self_mean)}' >>rows ||
-    fail "$name: no figures"
+  printf '{"name":"%s","own":%s,"dpro":%s,"daydream":%s}\n' "$name" "$(list lumos)" "$(list dpro)" "$(list daydream)" >>metrics
 }
 
 # A set whose ranks are of one job is a row, and each of its ranks too.
@@ -86,7 +87,10 @@ for folder in "$traces"/*/; do
   fi
 done
 
-sort -V -o rows rows
+# To begin jq takes longer than the figures of a row.
+jq -c "def figures: $figures;"' {name} + (.own | figures) + {dpro: (.dpro | figures | .self_mean), daydream: (.daydream | figures | .self_mean)}' metrics |
+  sort -V >rows
+[ "$(wc -l <rows)" -eq "$(wc -l <metrics)" ] || fail "of $(wc -l <metrics) rows $(wc -l <rows) have figures"
 if [ "${1-}" = --table ]; then
   printf '| trace | replay error, mean / worst | CPU | unexplained | resource | outside | unsplit | unexplained CPU | cross-step, mean / worst | step spread | dPRO | Daydream |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n'
   jq -r 'def figure: if . == null then "–" else . * 1000 | round / 1000 | tostring end;
