@@ -19,10 +19,11 @@ tell() {
   true_tasks emulated | awk '{
     print $1, $2, ",\"phase\":\"" $3 "\"" ($4 >= 0 ? ",\"micro_batch\":" $4 : "") ($5 >= 0 ? ",\"layer\":" $5 : "") ($6 != "other" ? ",\"part\":\"" $6 "\"" : "")
   }' >true
-  awk -v sizes="$sizes" '
+  awk -v sizes="$sizes" -v micro_batches="$(true_tasks emulated | awk '$4 > most { most = $4 } END { print most + 1 }')" '
     BEGIN { split(sizes, size, " ") }
     FILENAME == "correlations" { id[$1 " " $2] = $4; next }
     FILENAME == "true" { if (($1 " " $2) in id) told[id[$1 " " $2]] = $3; next }
+    /^{"type":"task"/ && !modelled++ { print "{\"type\":\"model\",\"micro_batches\":" micro_batches "}" }
     /^{"type":"task"/ { split($0, field, "\""); if (field[8] in told) sub(/}$/, told[field[8]] "}") }
     /^{"type":"rank"/ { match($0, /"rank":[0-9]+/); rank = substr($0, RSTART + 7, RLENGTH - 7)
       sub(/}$/, ",\"parallel\":{\"tp\":" rank % size[1] ",\"pp\":" int(rank / size[1] / size[2]) ",\"dp\":" int(rank / size[1]) % size[2] "}}") }
