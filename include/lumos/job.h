@@ -524,7 +524,7 @@ void lumos_job_note(struct lumos_job *job, const char *code, enum lumos_level le
                     const struct lumos_scope *scope, const char *text, const char *cure);
 /* Is there a note with this code? O(notes). */
 bool lumos_job_has_note(const struct lumos_job *job, const char *code);
-/* Has whoever changed the job noted that its step time is no prediction, for threads or communication do not follow the
+/* Has whoever changed the job noted that its step time predicts nothing, for threads or communication do not follow the
  * change? O(notes). */
 bool lumos_job_is_untied(const struct lumos_job *job);
 
