@@ -79,6 +79,17 @@ static int32_t chunk_of(const struct finder *finder, uint32_t b) {
 
 /* ---- passes ---- */
 
+/* What a thread does without the GPU, such as the end of the pass before, begins no pass that has work for it later on. */
+static bool begins(const struct finder *finder, uint32_t b) {
+  const struct rebuild_block *blocks = finder->blocks->items.items;
+  uint32_t end = finder->blocks->rank_first[finder->passes->rank + 1];
+  bool later = false;
+  for (uint32_t i = b + 1; i < end && blocks[b].device_count == 0 && !later; i++) {
+    later = goes_on(&blocks[i], &blocks[b]) && is_of_step(finder, &blocks[i]) && blocks[i].device_count > 0;
+  }
+  return !later;
+}
+
 /* Passes in the order in which they begin, and the frame. */
 static void find_passes(struct finder *finder) {
   struct rebuild_passes *passes = finder->passes;
@@ -99,7 +110,8 @@ static void find_passes(struct finder *finder) {
     }
     int32_t chunk = finder->chunk_of[b - from];
     chunk = finder->chunk_of[b - from] = chunk != LUMOS_ABSENT_INT ? chunk : chunk_of(finder, b);
-    if (index_of(passes, block->phase, block->micro_batch, chunk) == passes->items.count) {
+    bool known = index_of(passes, block->phase, block->micro_batch, chunk) < passes->items.count;
+    if (!known && begins(finder, b)) {
       struct rebuild_pass pass = {.phase = block->phase, .micro_batch = block->micro_batch, .chunk = chunk};
       lumos_vector_push(&passes->items, pass);
     }

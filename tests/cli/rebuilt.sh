@@ -132,6 +132,10 @@ same expected found "what is reduced anew gathers twice: $(diff expected found |
 
 # ---- gradients of weights that are put off, or no longer ----
 
+# What a thread does between two passes begins none of them: the order of this recording, bound by its CPUs, is that of zb-h1 all the same.
+recorded --layers 2 --hidden 1024 --pp 2 --micro-batches 6 --schedule zb-h1 --steps 1 --once
+built --micro-batches 8
+
 # foreseen MOST ONLY FROM TO: on a cluster of these mechanisms alone the job is predicted as a true run of it is, within so many %.
 foreseen() {
   local base="--layers 4 --hidden 2048 --pp 2 --micro-batches 2 --steps 2 --only $2"
