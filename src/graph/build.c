@@ -11,6 +11,14 @@
 #include "job/own.h"
 #include <stdlib.h>
 
+static bool has_calls_alone(const struct lumos_job *job, const struct lumos_rank *rank) {
+  uint32_t t = rank->task_first, end = t + rank->task_count;
+  while (t < end && job->tasks.items[t].kind != LUMOS_OP) {
+    t++;
+  }
+  return t == end;
+}
+
 static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) {
   struct lumos_rank *rank = &job->ranks.items[index];
   size_t tasks = rank->task_count;
@@ -18,6 +26,7 @@ static struct lumos_rank_graph open_rank(struct lumos_job *job, uint32_t index) 
       .job = job,
       .rank = rank,
       .first = rank->task_first,
+      .calls_alone = has_calls_alone(job, rank),
       .enqueued = lumos_allocate(tasks * sizeof(int64_t)),
       .beside = lumos_allocate_zeroed(tasks, 1),
       .busy = lumos_allocate(tasks * sizeof(int64_t)),

@@ -69,7 +69,8 @@ struct lumos_rank_graph {
   struct lumos_rank *rank;
   uint32_t first; /* the rank's first task */
   int64_t device_offset;
-  bool shared; /* another process seems to have the device for slices of time */
+  bool shared;      /* another process seems to have the device for slices of time */
+  bool calls_alone; /* no op was recorded: threads seem silent between their calls, and no span tells places */
   /* of device tasks */
   int64_t *enqueued; /* when the host put it on its stream; never falls along a lane; INT64_MIN: before the recording */
   int64_t *busy;     /* until when the device ran what started before it, at least the rank's base */

@@ -49,7 +49,6 @@ struct search {
   struct lumos_rank_graph *graph;
   int64_t *worked;                     /* by task: its thread's work up to its end */
   int64_t begin;                       /* when the first thread began */
-  bool calls_alone;                    /* no op was recorded */
   LUMOS_VECTOR(struct worker) workers; /* the busiest first */
   LUMOS_VECTOR(struct handover) found;
 };
@@ -205,23 +204,13 @@ static void add_call(struct lumos_rank_graph *graph, const struct handover *back
 
 static int64_t add_work(int64_t sum, int64_t work) { return work < most_work - sum ? sum + work : most_work; }
 
-/* Does the recording lack ops, so that threads seem silent between their calls? */
-static bool has_calls_alone(const struct lumos_rank_graph *graph) {
-  for (uint32_t t = graph->first; t < graph->first + graph->rank->task_count; t++) {
-    if (lumos_graph_task(graph, t)->kind == LUMOS_OP) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static void sum_thread(struct search *search, const struct lumos_lane *lane) {
   int64_t sum = 0;
   for (uint32_t task = lane->task_first; task < lane->task_first + lane->task_count; task++) {
     const struct lumos_task *record = lumos_graph_task(search->graph, task);
     search->begin = record->start < search->begin ? record->start : search->begin;
     sum = add_work(sum, record->dur);
-    sum = search->calls_alone && record->lag < LUMOS_SHORT_SILENCE ? add_work(sum, record->lag) : sum;
+    sum = search->graph->calls_alone && record->lag < LUMOS_SHORT_SILENCE ? add_work(sum, record->lag) : sum;
     search->worked[task - search->graph->first] = sum;
   }
   struct worker worker = {lane, sum, lane_launches(search->graph, lane)};
@@ -235,10 +224,8 @@ static int by_work(const void *left, const void *right) {
 
 void lumos_graph_handovers(struct lumos_rank_graph *graph) {
   const struct lumos_lane *lanes = lumos_graph_lanes(graph);
-  struct search search = {.graph = graph,
-                          .worked = lumos_allocate(graph->rank->task_count * sizeof(int64_t)),
-                          .begin = INT64_MAX,
-                          .calls_alone = has_calls_alone(graph)};
+  struct search search = {
+      .graph = graph, .worked = lumos_allocate(graph->rank->task_count * sizeof(int64_t)), .begin = INT64_MAX};
   for (uint32_t i = 0; i < graph->rank->lane_count; i++) {
     if (lanes[i].kind == LUMOS_THREAD) {
       sum_thread(&search, &lanes[i]);

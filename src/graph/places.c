@@ -5,7 +5,7 @@
  *
  * A wait leads to a communication launch where the operator that calls it makes that launch, or where it has just
  * recorded an event: it then hands the thread's work over to communication that is launched in the next operator, which
- * is how several sends and receives become one kernel.
+ * is how several sends and receives become one kernel. Without ops the record alone tells.
  */
 #include "graph/places.h"
 
@@ -23,7 +23,8 @@ struct walk {
   uint32_t previous, current;
   uint32_t recent[LUMOS_RECENT];
   uint32_t launch_span; /* of the last launch */
-  uint32_t record_span; /* of the record called last, if no launch and no wait came after it */
+  bool recorded;        /* a record was called last: no launch and no wait came after it */
+  uint32_t record_span; /* that record's */
   uint32_t run;         /* the first wait since then, or LUMOS_NONE */
   uint32_t ordinal;     /* of the next wait since then */
   int64_t since;        /* the last wait that led to nothing, before the last launch */
@@ -108,7 +109,7 @@ static void pass_launch(struct walk *walk, const struct lumos_task *call, uint32
   }
   walk->previous = stream;
   walk->launch_span = call->span;
-  walk->record_span = LUMOS_NONE;
+  walk->recorded = false;
   walk->run = LUMOS_NONE;
   walk->ordinal = 0;
   if (communicates) {
@@ -123,19 +124,21 @@ static void pass_wait(struct walk *walk, uint32_t task) {
   const struct lumos_job *job = walk->graph->job;
   const struct lumos_task *call = &job->tasks.items[task];
   walk->run = walk->run == LUMOS_NONE ? task : walk->run;
-  struct lumos_unnamed_wait wait = {.place = hash_spans(job, call->span),
-                                    .task = task,
-                                    .run = walk->run,
-                                    .ordinal = walk->ordinal++,
-                                    .previous = walk->previous,
-                                    .next = LUMOS_NONE,
-                                    .current = walk->current,
-                                    .home = LUMOS_NONE,
-                                    .since = walk->since,
-                                    .prepares = walk->record_span == call->span && is_operator(job, call->span),
-                                    .trails = is_within(job, walk->launch_span, call->span)};
+  struct lumos_unnamed_wait wait = {
+      .place = hash_spans(job, call->span),
+      .task = task,
+      .run = walk->run,
+      .ordinal = walk->ordinal++,
+      .previous = walk->previous,
+      .next = LUMOS_NONE,
+      .current = walk->current,
+      .home = LUMOS_NONE,
+      .since = walk->since,
+      .prepares = walk->recorded &&
+                  (walk->graph->calls_alone || (walk->record_span == call->span && is_operator(job, call->span))),
+      .trails = is_within(job, walk->launch_span, call->span)};
   memcpy(wait.recent, walk->recent, sizeof wait.recent);
-  walk->record_span = LUMOS_NONE;
+  walk->recorded = false;
   lumos_vector_push(&walk->places->waits, wait);
 }
 
@@ -156,6 +159,7 @@ static void walk_thread(struct walk *walk, const struct lumos_lane *lane, const 
     } else if (unnamed[task - walk->graph->first]) {
       pass_wait(walk, task);
     } else if (lumos_detail_of(walk->graph->job, lumos_graph_task(walk->graph, task))->event_op == LUMOS_EVENT_RECORD) {
+      walk->recorded = true;
       walk->record_span = lumos_graph_task(walk->graph, task)->span;
     }
   }

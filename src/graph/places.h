@@ -19,7 +19,7 @@ struct lumos_unnamed_wait {
   int64_t since;                 /* when the thread last called waits that lead to nothing; INT64_MIN: never */
   uint32_t recent[LUMOS_RECENT]; /* communication streams that the thread launched on, the latest first; LUMOS_NONE */
   bool trails;                   /* the operator that calls it launched what is on `previous` */
-  bool prepares;                 /* the operator that calls it has just recorded an event */
+  bool prepares;                 /* the operator that calls it, where there are any, has just recorded an event */
   bool leads;                    /* what is on `next` is communication, and this operator launches it or prepares it */
   bool apart;                    /* an operator calls it that has nothing to do with what is on `next` */
 };

@@ -157,6 +157,29 @@ once_a_step() {
 once_a_step --form 2022 --pp 2 --schedule gpipe --layers 4 --steps 3 --seed 7
 once_a_step --form cuda --dp 2 --layers 2 --hidden 1024 --overlap-gradients off --bucket-mb 10000 --once --steps 3 --seed 7
 
+# --- CUDA activity alone ---
+# No group has a name, no op was recorded, and each communicator has a stream: who takes part in what is found by when kernels end. So a
+# change of kernels is predicted as well as where all is recorded.
+group_of() { only 'task|collective' sim | jq -rn '
+  [inputs] | (map(select(.type == "task" and .kind == "collective")) | map({key: .id, value: .lane}) | from_entries) as $lanes
+  | [.[] | select(.type == "collective" and .op == "all_reduce") | [.members[] | (split(":")[0]) + $lanes[.]] | join(" ")] | group_by(.) | map("\(.[0]) \(length)") | .[]'; }
+half_gemm() {
+  emulate "$@" --ranks none --scale gemm=0.5
+  true_steps=$(told_of emulated | jq '[.steps[].profiled | .end - .start] | add')
+  emulate "$@"
+  lumos-graph emulated/rank*.json 2>/dev/null | lumos-transform --scale kind=gemm=0.5 2>message >changed || fail "$*: transform fails"
+  check "no part of the job is untied, $*: $(head -c 100 message)" [ ! -s message ]
+  lumos-sim --opportunities off changed -o sim 2>message || fail "$*: sim fails"
+  range=$(only metric sim | jq -c 'select(.name == "step_time" and .source == "simulated" and .scope.rank == null) | [.low, .value, .high]')
+  check "the range $range holds the true $true_steps, $*" [ "$(jq --argjson is "$true_steps" '.[0] <= $is and $is <= .[2]' <<<"$range")" = true ]
+}
+half_gemm --form cuda --pp 4 --layers 8 --hidden 1024 --micro-batches 4 --steps 2
+check "communicators by stream: $(group_of | tr '\n' ';')" [ "$(group_of | tr '\n' ';')" = '0s21 3s21 2;0s25 1s25 2s25 3s25 2;' ]
+rarely half_gemm --form cuda --pp 4 --layers 8 --micro-batches 8
+emulate --form cuda --tp 2 --dp 2 --layers 2 --hidden 1024 --steps 3
+simulate 'communicators without names' emulated/rank*.json
+check "communicators by stream: $(group_of | awk '{ print NF - 1, $1, $2 }' | tr '\n' ';')" [ "$(group_of | grep -cE '^(0s13 1s13|2s13 3s13|0s17 2s17|1s17 3s17) ')" -eq 4 ]
+
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.
 emulate --seed 5 --layers 4 --hidden 2048 --micro-batch 4 --micro-batches 2 --steps 2

@@ -51,6 +51,38 @@ static void forward_and_backward_hand_over_to_each_other(void **state) {
   lumos_job_free(job);
 }
 
+/* A call of 5 us every 60 us, from one instant to another, and what the first and the last are. */
+static void calls(struct lumos_job *job, uint32_t thread, int64_t from, int64_t to, uint32_t *first, uint32_t *last) {
+  for (int64_t t = from; t < to; t += 60 * us) {
+    *last = add_launch(job, thread, t, 5 * us);
+    *first = t == from ? *last : *first;
+  }
+}
+
+/* Without ops the thread works between its calls, too; with them it does not. */
+static void without_ops_a_thread_works_from_call_to_call(void **state) {
+  (void)state;
+  for (int ops = 0; ops < 2; ops++) {
+    uint32_t first = 0, called = 0, resumed = 0, begun = 0, done = 0, other = 0;
+    struct lumos_job *job = new_job();
+    uint32_t rank = add_rank(job, 0), forward = add_thread(job, rank, "1"), backward = add_thread(job, rank, "2");
+    if (ops == 1) {
+      (void)work(job, forward, 0, 0);
+    }
+    calls(job, forward, 0, 10 * ms, &first, &called);
+    calls(job, forward, 20200 * us, 24 * ms, &resumed, &other);
+    calls(job, backward, 10100 * us, 20 * ms, &begun, &done);
+    build(job);
+    assert_int_equal(count_handovers(job), ops == 1 ? 0 : 2);
+    assert_int_equal(dep_into(job, begun, LUMOS_HANDOVER) != NULL, ops == 0);
+    if (ops == 0) {
+      assert_int_equal(dep_into(job, begun, LUMOS_HANDOVER)->src, called);
+      assert_int_equal(dep_into(job, resumed, LUMOS_HANDOVER)->src, done);
+    }
+    lumos_job_free(job);
+  }
+}
+
 /* Whichever of them called, what follows the first on its thread may wait for who was called. */
 static void of_tasks_that_end_at_one_instant_the_first_hands_over(void **state) {
   (void)state;
@@ -247,6 +279,7 @@ static void more_work_than_time_is_no_harm(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forward_and_backward_hand_over_to_each_other),
+      cmocka_unit_test(without_ops_a_thread_works_from_call_to_call),
       cmocka_unit_test(of_tasks_that_end_at_one_instant_the_first_hands_over),
       cmocka_unit_test(what_only_looks_like_a_handover_is_none),
       cmocka_unit_test(the_thread_that_finished_last_handed_over),

@@ -346,6 +346,17 @@ static void a_record_before_the_wait_prepares_communication_of_the_next_operator
   lumos_job_free(program.job);
 }
 
+/* Where calls alone were recorded, no span says that they belong together. */
+static void without_ops_the_record_before_the_wait_prepares_communication(void **state) {
+  (void)state;
+  struct program program =
+      RUN(1, {COMMUNICATES, OTHER, 6, 3, NULL}, {COMPUTES, MAIN, 16, 3, NULL}, {RECORDS, 0, 0, 0, NULL},
+          {WAITS, 0, 0, 0, NULL}, {COMMUNICATES, ONE, 46, 3, NULL}, {COMPUTES, MAIN, 56, 3, NULL});
+  expect_edge(&program, 1, 4, LUMOS_ORDERED);
+  assert_int_equal(edges(&program), 1);
+  lumos_job_free(program.job);
+}
+
 static void an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next(void **state) {
   (void)state;
   const struct call calls[] = {{COMPUTES, MAIN, 6, 3, NULL},
@@ -452,6 +463,7 @@ int main(void) {
       cmocka_unit_test(the_library_s_own_wait_takes_no_turn),
       cmocka_unit_test(an_empty_stream_passes_on_what_it_waits_for),
       cmocka_unit_test(a_record_before_the_wait_prepares_communication_of_the_next_operator),
+      cmocka_unit_test(without_ops_the_record_before_the_wait_prepares_communication),
       cmocka_unit_test(an_operator_s_wait_is_for_the_thread_s_stream_whatever_comes_next),
       cmocka_unit_test(an_operator_s_wait_is_for_what_comes_next_in_the_operator_around_it),
       cmocka_unit_test(an_inferred_edge_binds_to_what_is_enqueued),
