@@ -532,6 +532,9 @@ bool lumos_job_is_untied(const struct lumos_job *job);
 #define LUMOS_NOTE_UNTIED_COMMUNICATION "transform.untied_communication"
 #define LUMOS_NOTE_UNTIED_THREADS "transform.untied_threads"
 
+/* The code of graph's note on collectives of which it is inferred by timing alone which ranks take part. */
+#define LUMOS_NOTE_GUESSED_MEMBERS "graph.guessed_members"
+
 /* The code of parse's note on a trace that is cut or damaged in its midst. */
 #define LUMOS_NOTE_CUT "parse.truncated"
 

@@ -69,6 +69,20 @@ static int by_time(const void *left, const void *right) {
   return a->at != b->at ? LUMOS_ORDER(a->at, b->at) : LUMOS_ORDER(a->task, b->task);
 }
 
+/* Of a list, what waits at the same place for the same stream as for `source`, whose last task says all; NULL: nothing. So
+ * two streams that wait for each other in turn, with nothing between, pass on no more than there are streams. */
+static struct pending *pending_of(const struct lumos_rank_graph *graph, const struct pendings *pendings, uint32_t head,
+                                  uint32_t place, uint32_t source) {
+  uint32_t lane = lumos_graph_task(graph, source)->lane;
+  for (uint32_t i = head; i != LUMOS_NONE && pendings->items.items[i].place == place;
+       i = pendings->items.items[i].next) {
+    if (lumos_graph_task(graph, pendings->items.items[i].source)->lane == lane) {
+      return &pendings->items.items[i];
+    }
+  }
+  return NULL;
+}
+
 static void await(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided,
                   struct pendings *pendings, uint32_t source, struct lumos_edges *edges) {
   const struct lumos_lane *lane = &graph->job->lanes.items[decided->pair.target];
@@ -78,8 +92,16 @@ static void await(const struct lumos_rank_graph *graph, const struct lumos_decid
       !lumos_edge_believe(graph, decided, &ends)) {
     return;
   }
-  lumos_graph_add_event_edge(edges, ends.source, ends.target, decided->bound ? LUMOS_INFERRED : LUMOS_ORDERED);
   uint32_t *head = &pendings->heads[decided->pair.target - graph->rank->lane_first];
+  struct pending *known = pending_of(graph, pendings, *head, place, ends.source);
+  if (known != NULL && known->source == ends.source) {
+    return;
+  }
+  lumos_graph_add_event_edge(edges, ends.source, ends.target, decided->bound ? LUMOS_INFERRED : LUMOS_ORDERED);
+  if (known != NULL) {
+    known->source = known->source > ends.source ? known->source : ends.source;
+    return;
+  }
   struct pending pending = {ends.source, place, *head};
   *head = (uint32_t)pendings->items.count;
   lumos_vector_push(&pendings->items, pending);

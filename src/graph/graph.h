@@ -233,7 +233,7 @@ void lumos_graph_match_partners(const struct lumos_job *job, struct lumos_matche
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
 /* moments.c: of what is not taken yet, collectives of no group, by when they end; needs the clocks. True: ranks share some
  * that shared nothing before, not even through others, so the clocks are to be found anew. */
-bool lumos_graph_match_by_moments(const struct lumos_job *job, struct lumos_matches *matches);
+bool lumos_graph_match_by_moments(struct lumos_job *job, struct lumos_matches *matches);
 /* root.c: who is the root of rooted operations, as far as times show; needs the clocks. */
 void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *matches);
 /* collective.c: test what was matched, couple it, count. */

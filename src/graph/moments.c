@@ -16,13 +16,15 @@
 #include <string.h>
 
 enum {
-  FEWEST = 2,          /* kernels of a stream. Chosen: one alone may end beside any other */
+  FEWEST = 3,          /* kernels of a stream. Chosen: fewer may end beside any others */
   FEWEST_APART = 4,    /* the same where clocks may be apart. Chosen as in ends.c */
   FEW = 16,            /* kernels by which a spread is known. Chosen as in ends.c */
   FARTHEST = 10000000, /* ns by which they may be. Chosen as in partners.c */
-  FAR_ONE_IN = 4,      /* kernels that may end further apart than the members of a collective. Chosen as in ends.c */
-  NEARLY = 1000,       /* ns: twice as far and so much more is nearly as close. Chosen as in ends.c */
-  MOST_STREAMS = 512,  /* bounds the time. Chosen as in partners.c */
+  AS_CLOSE =
+      5000, /* ns: streams of few kernels are as close that lie so much further apart. Chosen as in rank_clock.c */
+  FAR_ONE_IN = 4,     /* kernels that may end further apart than the members of a collective. Chosen as in ends.c */
+  NEARLY = 1000,      /* ns: twice as far and so much more is nearly as close. Chosen as in ends.c */
+  MOST_STREAMS = 512, /* bounds the time. Chosen as in partners.c */
 };
 
 struct kernel {
@@ -246,18 +248,42 @@ static void cluster(struct search *search) {
   }
 }
 
-/* Do all of its streams fit each other? */
-static bool hangs_together(const struct search *search, uint32_t cluster) {
-  size_t count = search->streams.count;
-  const struct stream *streams = search->streams.items;
-  for (size_t one = 0; one < count; one++) {
-    for (size_t other = 0; streams[one].cluster == cluster && other < count; other++) {
-      if (one != other && streams[other].cluster == cluster && !fit_between(search, one, other)->fits) {
-        return false;
-      }
+/* Could it be of a rank of which nobody knows how far its clock is apart? Too few kernels show it. */
+static bool may_be_elsewhere(const struct search *search, uint32_t cluster) {
+  const struct stream *one = &search->streams.items[cluster];
+  for (size_t s = 0; s < search->streams.count; s++) {
+    const struct stream *other = &search->streams.items[s];
+    if (lowest_met(search->met, one->rank) != lowest_met(search->met, other->rank) &&
+        names_agree(search->job, one, other)) {
+      return true;
     }
   }
-  return true;
+  return false;
+}
+
+/* Do all of its streams fit each other? And of few kernels nearly as well: where some fit much better than others, several
+ * groups do the same at the same time. */
+static bool hangs_together(const struct search *search, uint32_t cluster) {
+  if (search->streams.items[cluster].count < FEWEST_APART && may_be_elsewhere(search, cluster)) {
+    return false;
+  }
+  size_t count = search->streams.count;
+  const struct stream *streams = search->streams.items;
+  int64_t least = INT64_MAX / 4, most = 0;
+  for (size_t one = 0; one < count; one++) {
+    for (size_t other = 0; streams[one].cluster == cluster && other < count; other++) {
+      const struct fit *fit = fit_between(search, one, other);
+      if (one == other || streams[other].cluster != cluster) {
+        continue;
+      }
+      if (!fit->fits) {
+        return false;
+      }
+      least = fit->spread + fit->ahead < least ? fit->spread + fit->ahead : least;
+      most = fit->spread + fit->ahead > most ? fit->spread + fit->ahead : most;
+    }
+  }
+  return streams[cluster].count >= FEW || most <= 2 * least + AS_CLOSE;
 }
 
 /* Do ranks meet in it that had not met before? */
@@ -282,7 +308,16 @@ static bool join(const struct search *search, uint32_t cluster, struct lumos_mat
   return new;
 }
 
-/* Those of many kernels, or of few. Do ranks meet that had not met before? */
+static void note_joined(struct lumos_job *job, int64_t count) {
+  if (count > 0) {
+    lumos_job_note(job, LUMOS_NOTE_GUESSED_MEMBERS, LUMOS_INFO, count, NULL,
+                   "collectives name no group; which ranks take part is inferred from when their kernels end",
+                   "record with PyTorch 2.4 or later, which records the arguments of collectives");
+  }
+}
+
+/* Those of many kernels, or of few, which wait until no more ranks meet by those of many. Do ranks meet that had not met
+ * before? */
 static bool join_all(const struct search *search, bool many, struct lumos_matches *matches) {
   bool new = false;
   for (uint32_t s = 0; s < search->streams.count; s++) {
@@ -292,7 +327,7 @@ static bool join_all(const struct search *search, bool many, struct lumos_matche
   return new;
 }
 
-bool lumos_graph_match_by_moments(const struct lumos_job *job, struct lumos_matches *matches) {
+bool lumos_graph_match_by_moments(struct lumos_job *job, struct lumos_matches *matches) {
   struct search search = {.job = job};
   bool new = false;
   if (lumos_graph_all_traced(job)) {
@@ -305,7 +340,9 @@ bool lumos_graph_match_by_moments(const struct lumos_job *job, struct lumos_matc
     search.values = lumos_allocate(search.kernels.count * sizeof *search.values);
     find_fits(&search);
     cluster(&search);
+    size_t before = matches->items.count;
     new = join_all(&search, true, matches) || join_all(&search, false, matches);
+    note_joined(job, (int64_t)(matches->items.count - before));
     free(search.met);
     free(search.fits);
     free(search.values);

@@ -141,7 +141,7 @@ static void find_idle(struct trace_steps *steps, int64_t first, int64_t last) {
   }
 }
 
-/* A step without work between two with it was recorded as they were: its mark counts as the op that takes its time.
+/* A step without work between two with it was recorded as they were: its mark counts as an op that lasts to the next.
  * Else the step would vanish, and the one behind it would last so much longer. */
 static void fill_idle_steps(struct trace *trace, struct trace_steps *steps) {
   int64_t first = 0, last = (int64_t)steps->marks.count - 1;
@@ -156,8 +156,12 @@ static void fill_idle_steps(struct trace *trace, struct trace_steps *steps) {
   for (size_t i = 0; i < trace->host.count && steps->idle > 0; i++) {
     struct trace_host *row = &trace->host.items[i];
     int64_t at = row->class == TRACE_STEP ? trace_mark_at(steps, row->start) : TRACE_BEFORE_STEPS;
-    const struct trace_mark *mark = at >= first && at <= last ? &steps->marks.items[at] : NULL;
-    row->alone = mark != NULL && mark->idle && mark->number == row->key;
+    struct trace_mark *mark = at >= first && at <= last ? &steps->marks.items[at] : NULL;
+    if (mark != NULL && mark->idle && mark->number == row->key && mark->start == row->start) {
+      mark->idle = false; /* one row is enough */
+      row->alone = true;
+      row->end = mark->end;
+    }
   }
 }
 

@@ -16,6 +16,14 @@ void lumos_note_kept_communication(struct lumos_job *job, int64_t kept) {
                    "communication kernels keep their time: the trace does not show what they move, or among how many",
                    "record with PyTorch 2.4 or later, which records the arguments of collectives");
   }
+  if (lumos_job_has_note(job, LUMOS_NOTE_GUESSED_MEMBERS) &&
+      !lumos_job_has_note(job, LUMOS_NOTE_UNTIED_COMMUNICATION)) {
+    lumos_job_note(
+        job, LUMOS_NOTE_UNTIED_COMMUNICATION, LUMOS_WARNING, LUMOS_ABSENT, NULL,
+        "how long transfers then take depends on which ranks take part, and that is inferred; do not read the "
+        "step time as a prediction",
+        "record with PyTorch 2.4 or later, which records the arguments of collectives");
+  }
 }
 
 bool lumos_transform_network(struct lumos_job *job, const char *file, struct lumos_error *error) {

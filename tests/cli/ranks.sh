@@ -173,12 +173,22 @@ half_gemm() {
   range=$(only metric sim | jq -c 'select(.name == "step_time" and .source == "simulated" and .scope.rank == null) | [.low, .value, .high]')
   check "the range $range holds the true $true_steps, $*" [ "$(jq --argjson is "$true_steps" '.[0] <= $is and $is <= .[2]' <<<"$range")" = true ]
 }
-half_gemm --form cuda --pp 4 --layers 8 --hidden 1024 --micro-batches 4 --steps 2
-check "communicators by stream: $(group_of | tr '\n' ';')" [ "$(group_of | tr '\n' ';')" = '0s21 3s21 2;0s25 1s25 2s25 3s25 2;' ]
+half_gemm --form cuda --pp 4 --layers 8 --hidden 1024 --micro-batches 4 --steps 3
+check "communicators by stream: $(group_of | tr '\n' ';')" [ "$(group_of | tr '\n' ';')" = '0s21 3s21 3;0s25 1s25 2s25 3s25 3;' ]
 rarely half_gemm --form cuda --pp 4 --layers 8 --micro-batches 8
 emulate --form cuda --tp 2 --dp 2 --layers 2 --hidden 1024 --steps 3
 simulate 'communicators without names' emulated/rank*.json
 check "communicators by stream: $(group_of | awk '{ print NF - 1, $1, $2 }' | tr '\n' ';')" [ "$(group_of | grep -cE '^(0s13 1s13|2s13 3s13|0s17 2s17|1s17 3s17) ')" -eq 4 ]
+
+# On another network transfers take what the size of their group says, and that is a guess here.
+printf '{"node_size":2,"inter":{"bandwidth_gbps":12.5,"latency_us":5}}' >net.json
+lumos-graph emulated/rank*.json 2>/dev/null | lumos-transform --network net.json 2>message >changed
+check "a guess is no prediction of another network: $(head -c 200 message)" grep -q 'that is inferred; do not read the step time' message
+
+# Two streams that wait for each other in turn, with nothing between, pass on what they wait for once.
+emulate --form cuda --ideal --tp 2 --layers 2 --hidden 512 --seq 256 --steps 2
+timeout 60 lumos-graph emulated/rank*.json -o waits 2>message || fail "waits in turn: graph fails: $(head -c 200 message)"
+check "few edges between streams: $(grep -c '"kind":"event"' waits)" [ "$(grep -c '"kind":"event"' waits)" -lt 4000 ]
 
 # --- Clocks ---
 # Its device's clock is 18.8 us behind, and the host is ahead: few launches find the stream idle, and those tell.

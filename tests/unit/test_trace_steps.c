@@ -234,7 +234,8 @@ static void a_lost_mark_merges_no_steps(void **state) {
   lumos_job_free(job);
 }
 
-/* Step 5 has its mark alone, with an annotation in it: it lasts as long as its mark, and step 6 begins behind it. Marks alone
+/* Step 5 has its mark alone, with an annotation in it: it lasts to the next mark, and step 6 begins behind it; the mark that another
+ * thread repeats is none. Marks alone
  * before all work, or behind it, say nothing: the recording may not have been on. One of under 1 % of a step is none. */
 static void a_step_may_be_its_mark_alone(void **state) {
   (void)state;
@@ -243,13 +244,14 @@ static void a_step_may_be_its_mark_alone(void **state) {
       ANNOTATION("ProfilerStep#4", 100, 100) "," OP("four", 110, 9) ","
       CALL("cudaLaunchKernel", 1, 120, 10) "," KERNEL("k4", 7, 1, 140, 50) ","
       ANNOTATION("ProfilerStep#5", 200, 300) "," ANNOTATION("evaluation", 210, 200) ","
+      EVENT("user_annotation", "ProfilerStep#5", 11, 210, 900, "") ","
       ANNOTATION("ProfilerStep#6", 510, 90) "," OP("six", 520, 9) ","
       ANNOTATION("ProfilerStep#7", 600, 0.8) ","
       ANNOTATION("ProfilerStep#8", 600.9, 99.1) "," OP("eight", 620, 9) ","
       ANNOTATION("ProfilerStep#9", 700, 100) ","
       OP("tail", 800, 1)), NULL);
   expect_tasks(job, "t10 four 110000+9000\nt10 cudaLaunchKernel 120000+10000 lag 1000\n"
-                    "t10 ProfilerStep#5 200000+300000 lag 70000\nt10 six 520000+9000 lag 20000\n"
+                    "t10 ProfilerStep#5 200000+310000 lag 70000\nt10 six 520000+9000 lag 10000\n"
                     "t10 eight 620000+9000 lag 91000\ns7 k4 140000+50000\n");
   assert_int_equal(find_task(job, "ProfilerStep#5", 0)->step, 5);
   assert_int_equal(find_task(job, "six", 0)->step, 6);
