@@ -4,10 +4,12 @@
  * A communicator has a stream of its own on each of its ranks (PyTorch's ProcessGroupNCCL takes one from a pool for each).
  * So two streams of different ranks may belong to one where they hold the same kernels in the same order, each had begun
  * on both before it ended on either, and they end together. Where the ranks share nothing yet, not even through others,
- * their clocks may be a constant apart. Streams that all fit each other are one communicator's, the closest first. One
- * that fits another's much worse than its best is not of it; one that fits two streams of a rank alike is left alone.
+ * their clocks may be a constant apart. Streams that all fit each other are one communicator's. Of many kernels one that
+ * fits much worse than its best is not of it; few are joined where all fit alike, and no stream like them is of a rank
+ * whose clock is unknown. A stream that fits two streams of a rank alike is left alone.
  *
- * Two groups whose kernels begin and end together cannot be told from one of all their ranks, and are joined as that.
+ * Two groups whose kernels begin and end at the same instants cannot be told from one of all their ranks, and are joined as
+ * that.
  */
 #include "graph/graph.h"
 
@@ -19,12 +21,11 @@ enum {
   FEWEST = 3,          /* kernels of a stream. Chosen: fewer may end beside any others */
   FEWEST_APART = 4,    /* the same where clocks may be apart. Chosen as in ends.c */
   FEW = 16,            /* kernels by which a spread is known. Chosen as in ends.c */
-  FARTHEST = 10000000, /* ns by which they may be. Chosen as in partners.c */
-  AS_CLOSE =
-      5000, /* ns: streams of few kernels are as close that lie so much further apart. Chosen as in rank_clock.c */
-  FAR_ONE_IN = 4,     /* kernels that may end further apart than the members of a collective. Chosen as in ends.c */
-  NEARLY = 1000,      /* ns: twice as far and so much more is nearly as close. Chosen as in ends.c */
-  MOST_STREAMS = 512, /* bounds the time. Chosen as in partners.c */
+  FARTHEST = 10000000, /* ns by which clocks may be. Chosen as in partners.c */
+  AS_CLOSE = 5000,     /* ns by which what fits alike may differ. Chosen as in rank_clock.c */
+  FAR_ONE_IN = 4,      /* kernels that may end further apart than the members of a collective. Chosen as in ends.c */
+  NEARLY = 1000,       /* ns: twice as far and so much more is nearly as close. Chosen as in ends.c */
+  MOST_STREAMS = 512,  /* bounds the time. Chosen as in partners.c */
 };
 
 struct kernel {
