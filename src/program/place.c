@@ -1,5 +1,6 @@
 /* Backward passes run under autograd's engine, which gives every node it evaluates a span; older recordings have only
- * the nodes' own, which are called ...Backward. What a host launches later in the step than the last of these comes
+ * the nodes' own, which are called ...Backward. The engine's threads also launch between the nodes, as
+ * DistributedDataParallel does with its last gradients. What a host launches later in the step than the last node comes
  * behind the backward passes: gradients that are not overlapped, the optimizer.
  */
 #include "program/place.h"
@@ -18,7 +19,8 @@ void program_places_begin(struct program_places *places, const struct lumos_job 
   uint32_t strings = lumos_strings_count(job->strings);
   *places = (struct program_places){.job = job,
                                     .backward = lumos_allocate_zeroed(job->spans.count + 1, 1),
-                                    .names = lumos_allocate_zeroed(strings + 1U, 1)};
+                                    .names = lumos_allocate_zeroed(strings + 1U, 1),
+                                    .threads = lumos_allocate_zeroed(job->lanes.count + 1, 1)};
   for (size_t i = 0; i < job->spans.count; i++) {
     places->names[job->spans.items[i].name] = 2; /* to be looked at */
   }
@@ -30,6 +32,7 @@ void program_places_begin(struct program_places *places, const struct lumos_job 
 void program_places_free(struct program_places *places) {
   free(places->backward);
   free(places->names);
+  free(places->threads);
   lumos_vector_free(&places->steps);
 }
 
@@ -74,6 +77,29 @@ static void unite_steps(struct program_places *places) {
   places->steps.count = kept;
 }
 
+static bool in_backward(const struct program_places *places, const struct lumos_task *task) {
+  return task->span != LUMOS_NONE && places->backward[task->span] == IS_BACKWARD;
+}
+
+/* A thread of the engine has nodes, and no product of matrices is launched outside of them: forward passes have those.
+ * The spans of the rank's host tasks have been looked at. */
+static void find_threads(struct program_places *places, const struct lumos_rank *of) {
+  const struct lumos_job *job = places->job;
+  for (uint32_t i = of->task_first; i < of->task_first + of->task_count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    if (!lumos_on_stream(job, task) && in_backward(places, task)) {
+      places->threads[task->lane] = 1;
+    }
+  }
+  for (uint32_t i = of->task_first; i < of->task_first + of->task_count; i++) {
+    const struct lumos_task *task = &job->tasks.items[i];
+    const struct lumos_task *call = task->call == LUMOS_NONE ? NULL : &job->tasks.items[task->call];
+    if (task->kind == LUMOS_GEMM && call != NULL && call->step != LUMOS_ABSENT_INT && !in_backward(places, call)) {
+      places->threads[call->lane] = 0;
+    }
+  }
+}
+
 void program_places_of_rank(struct program_places *places, uint32_t rank) {
   const struct lumos_job *job = places->job;
   const struct lumos_rank *of = &job->ranks.items[rank];
@@ -97,6 +123,7 @@ void program_places_of_rank(struct program_places *places, uint32_t rank) {
     }
   }
   unite_steps(places);
+  find_threads(places, of);
 }
 
 enum program_place program_place_of(const struct program_places *places, const struct lumos_task *task) {
@@ -106,7 +133,7 @@ enum program_place program_place_of(const struct program_places *places, const s
   if (call == NULL || task->step == LUMOS_ABSENT_INT || places->steps.count == 0) {
     return PLACES;
   }
-  if (call->span != LUMOS_NONE && places->backward[call->span] == IS_BACKWARD) {
+  if (places->threads[call->lane] != 0 || in_backward(places, call)) {
     return PLACE_BACKWARD; /* the call is a host task, so its span was looked at */
   }
   const struct program_step *step = bsearch(&key, places->steps.items, places->steps.count, sizeof key, compare_steps);

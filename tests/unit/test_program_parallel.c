@@ -205,9 +205,10 @@ static void nothing_known_is_nothing_said(void **state) {
   lumos_job_free(job);
 }
 
-/* --- Jobs that communicate. Every rank: one step; forward from 0, backward from 1000, behind it from 2000 --- */
+/* --- Jobs that communicate. Every rank: one step; forward from 0, backward from 1000, of it between autograd's nodes
+ * from 1500 to 1599, behind it from 2000 --- */
 
-enum { BACKWARD = 1000 };
+enum { BACKWARD = 1000, BETWEEN = 15 /* hundreds */ };
 
 struct message {
   int at;
@@ -261,7 +262,7 @@ static void train(struct lumos_job *job, int32_t number, int32_t world, const st
       bool here = (messages[i].at / BACKWARD == 1) == (backward == 1);
       if (here) {
         calls[i] = add_launch(job, threads[backward], messages[i].at, 1);
-        job->tasks.items[calls[i]].span = backward ? op : LUMOS_NONE;
+        job->tasks.items[calls[i]].span = backward && messages[i].at / 100 != BETWEEN ? op : LUMOS_NONE;
       }
     }
     if (backward) { /* there always is one */
@@ -272,7 +273,9 @@ static void train(struct lumos_job *job, int32_t number, int32_t world, const st
   for (size_t i = 0; i < count; i++) {
     uint32_t kernel = add_task(job, stream, messages[i].kind, "ncclDevKernel", messages[i].at + 2, 5);
     job->tasks.items[kernel].call = calls[i];
-    describe(job, kernel, &messages[i]);
+    if (messages[i].op != NULL) {
+      describe(job, kernel, &messages[i]);
+    }
   }
 }
 
@@ -280,6 +283,8 @@ static void train(struct lumos_job *job, int32_t number, int32_t world, const st
   { at, LUMOS_COLLECTIVE, "all_reduce", group, bytes, -1, -1 }
 #define OP(at, op, group) \
   { at, LUMOS_COLLECTIVE, op, group, 1 << 20, -1, -1 }
+#define PRODUCT(at) \
+  { at, LUMOS_GEMM, NULL, NULL, 0, -1, -1 }
 #define SEND(at, to) \
   { at, LUMOS_P2P, "send", "p", 4096, -1, to }
 #define RECEIVE(at, from) \
@@ -319,6 +324,10 @@ static void use_says_roles(void **state) {
   /* A loss in every micro-batch is little. */
   EXPECT_ROLE(LUMOS_DATA, false, SUM(10, "g", 4), SUM(20, "g", 4), SUM(1010, "g", MEGABYTE));
   EXPECT_ROLE(LUMOS_DATA, false, SUM(1010, "g", MEGABYTE));
+  /* Autograd's thread launches some of the sums of gradients between its nodes. */
+  EXPECT_ROLE(LUMOS_DATA, false, SUM(1010, "g", MEGABYTE), SUM(1510, "g", MEGABYTE), SUM(1520, "g", MEGABYTE));
+  EXPECT_ROLE(LUMOS_TENSOR, false, SUM(1010, "g", MEGABYTE), SUM(1510, "g", MEGABYTE), SUM(1520, "g", MEGABYTE),
+              PRODUCT(1530));
   EXPECT_ROLE(LUMOS_DATA, false, SUM(2010, "g", MEGABYTE));
   EXPECT_ROLE(LUMOS_OTHER_ROLE, false, SUM(2010, "g", 4)); /* a norm of gradients */
   EXPECT_ROLE(0, false, SUM(2010, "g", LUMOS_ABSENT));
