@@ -164,6 +164,10 @@ static bool open_path(struct lumos_output *output, const char *path, struct lumo
   return good;
 }
 
+static int deflate_more(void *deflater, const char *bytes, size_t length) {
+  return lumos_deflater_add(deflater, bytes, length);
+}
+
 bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) {
   *output = closed_output;
   if (is_standard_output(path)) {
@@ -175,8 +179,10 @@ bool lumos_output_open(struct lumos_output *output, const char *path, struct lum
   }
   enum lumos_form form = lumos_form_of_name(path);
   if (form != LUMOS_FORM_PLAIN) {
-    output->text.deflater = lumos_deflater_new(form, output->text.descriptor);
-    if (output->text.deflater == NULL) {
+    output->deflater = lumos_deflater_new(form, output->text.descriptor);
+    output->text.filter = deflate_more;
+    output->text.filtering = output->deflater;
+    if (output->deflater == NULL) {
       lumos_output_discard(output);
       return lumos_fail(error, "%s: cannot write zstd, which this lumos was built without; end the name in .gz", path);
     }
@@ -285,8 +291,8 @@ static int close_first(int descriptor) {
 /* Flush, name, and close; returns errno of what failed first, or 0. */
 static int finish_file(struct lumos_output *output) {
   int reason = lumos_text_flush(&output->text) ? 0 : output->text.failure;
-  if (reason == 0 && output->text.deflater != NULL) {
-    reason = lumos_deflater_finish(output->text.deflater);
+  if (reason == 0 && output->deflater != NULL) {
+    reason = lumos_deflater_finish(output->deflater);
   }
   if (output->kind == LUMOS_OUTPUT_IN_PLACE) {
     int late = close_descriptor(output);
@@ -317,7 +323,7 @@ bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error)
 void lumos_output_discard(struct lumos_output *output) {
   (void)close_descriptor(output);
   free(output->path);
-  lumos_deflater_free(output->text.deflater);
+  lumos_deflater_free(output->deflater);
   lumos_text_free(&output->text);
   *output = closed_output;
 }

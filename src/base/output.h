@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include <lumos/error.h>
 
+struct lumos_deflater;
+
 enum lumos_output_kind {
   LUMOS_OUTPUT_IN_PLACE,
   LUMOS_OUTPUT_UNNAMED,  /* it gets its first name on commit */
@@ -16,8 +18,9 @@ enum lumos_output_kind {
 };
 
 struct lumos_output {
-  struct lumos_text text; /* write here */
-  char *path;             /* NULL: standard output */
+  struct lumos_text text;          /* write here */
+  struct lumos_deflater *deflater; /* through which it goes; NULL: as it is */
+  char *path;                      /* NULL: standard output */
   enum lumos_output_kind kind;
 };
 

@@ -1,7 +1,6 @@
 /* Text out. Escaping works in runs: bytes that need nothing are found by a table and copied at once. */
 #include "base/text.h"
 
-#include "base/deflate.h"
 #include "base/digits.h"
 #include "base/utf8.h"
 #include <errno.h>
@@ -25,8 +24,8 @@ void lumos_text_free(struct lumos_text *text) {
 }
 
 static void write_all(struct lumos_text *text, const char *bytes, size_t length) {
-  if (text->deflater != NULL) {
-    text->failure = text->failure != 0 ? text->failure : lumos_deflater_add(text->deflater, bytes, length);
+  if (text->filter != NULL) {
+    text->failure = text->failure != 0 ? text->failure : text->filter(text->filtering, bytes, length);
     return;
   }
   while (length > 0 && text->failure == 0) {

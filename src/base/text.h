@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct lumos_deflater;
-
 struct lumos_text {
   char *bytes;
   size_t length;
   size_t capacity;
   int descriptor; /* where to flush; -1: nowhere, keep all */
   int failure;    /* errno of the first failed write; later writes are dropped */
-  struct lumos_deflater
-      *deflater; /* through which it goes there (base/deflate.h), owned by whoever set it; NULL: as it is */
+  /* What writes instead, of `filtering`, and returns 0 or errno, as lumos_deflater_add does; NULL: the bytes go to the
+   * descriptor as they are. */
+  int (*filter)(void *filtering, const char *bytes, size_t length);
+  void *filtering; /* owned by whoever set it */
 };
 
 #define LUMOS_TEXT_BUFFER ((struct lumos_text){.descriptor = -1})

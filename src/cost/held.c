@@ -11,8 +11,8 @@ static double channels_of(const struct lumos_links *links, const struct lumos_tr
                : 0;
 }
 
-double *lumos_held_sms(const struct lumos_transfers *transfers, const struct lumos_links *links) {
-  const struct lumos_job *job = lumos_transfers_job(transfers);
+double *lumos_held_sms(const struct lumos_placing *placing, const struct lumos_links *links) {
+  const struct lumos_job *job = placing->job;
   double *sms = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *sms);
   uint8_t *joined = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   for (size_t c = 0; c < job->collectives.count; c++) {
@@ -20,7 +20,7 @@ double *lumos_held_sms(const struct lumos_transfers *transfers, const struct lum
     const uint32_t *members = &job->members.items[collective->member_first];
     struct lumos_transfer_shape shape = {.size = 0};
     if (collective->member_count > 0 && job->tasks.items[members[0]].kind == LUMOS_COLLECTIVE) {
-      shape = lumos_transfer_shape_of(transfers, collective);
+      shape = lumos_transfer_shape_of(placing, collective);
     }
     for (uint32_t m = 0; m < collective->member_count; m++) {
       joined[members[m]] = 1;
@@ -30,7 +30,7 @@ double *lumos_held_sms(const struct lumos_transfers *transfers, const struct lum
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (!joined[t] && task->kind == LUMOS_COLLECTIVE && lumos_on_stream(job, task)) {
-      struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(transfers, t);
+      struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(placing, t);
       sms[t] = channels_of(links, &shape);
     }
   }

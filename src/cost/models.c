@@ -55,7 +55,7 @@ bool lumos_models_check(const struct lumos_job *job, const char *hardware, struc
     add_row(check, lumos_task_kind_name((enum lumos_task_kind)kind),
             lumos_kernels_calibration(kernels, (enum lumos_task_kind)kind), NULL, NULL);
   }
-  const uint64_t pairs = lumos_transfers_class("send_recv");
+  const uint64_t pairs = lumos_transfer_class("send_recv");
   add_row(check, "collective", lumos_transfers_calibration(transfers), NULL, &pairs);
   add_row(check, "p2p", lumos_transfers_calibration(transfers), &pairs, NULL);
   lumos_transfers_free(transfers);

@@ -20,7 +20,7 @@ struct passage {
 LUMOS_VECTOR_TYPE(passages, struct passage);
 
 struct sharing {
-  const struct lumos_transfers *transfers;
+  const struct lumos_placing *placing;
   const struct lumos_job *job;
   const struct lumos_run *runs;
   int64_t *lengths; /* by task, of the transfer; 0: no communication */
@@ -50,7 +50,7 @@ static void look_at_collectives(struct sharing *sharing) {
   const struct lumos_job *job = sharing->job;
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
-    struct lumos_transfer_shape shape = lumos_transfer_shape_of(sharing->transfers, collective);
+    struct lumos_transfer_shape shape = lumos_transfer_shape_of(sharing->placing, collective);
     for (uint32_t m = 0; m < collective->member_count; m++) {
       uint32_t t = job->members.items[collective->member_first + m];
       int64_t transfer = collective->transfer == LUMOS_ABSENT ? 0 : collective->transfer;
@@ -82,7 +82,7 @@ static void look_at_lone_kernels(struct sharing *sharing) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool lone = lumos_is_communication(task->kind) && lumos_on_stream(job, task) && sharing->links[t] == 0;
     if (lone && sharing->runs[t].start != LUMOS_ABSENT) {
-      struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(sharing->transfers, t);
+      struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(sharing->placing, t);
       sharing->links[t] = links_of(op_of(sharing, t), shape.size, shape.nodes);
       uint64_t key = lumos_hash_mix(lumos_hash_text(op_of(sharing, t)), (uint64_t)shape.bytes);
       key = lumos_hash_mix(key, lumos_key_pair((uint32_t)shape.size, (uint32_t)shape.nodes));
@@ -203,9 +203,9 @@ static double share_of(const struct sharing *sharing, const struct lumos_collect
                                                             : share;
 }
 
-double *lumos_shares_of_transfers(const struct lumos_transfers *transfers, const struct lumos_run *runs) {
-  const struct lumos_job *job = lumos_transfers_job(transfers);
-  struct sharing sharing = {.transfers = transfers, .job = job, .runs = runs};
+double *lumos_shares_of_transfers(const struct lumos_placing *placing, const struct lumos_run *runs) {
+  const struct lumos_job *job = placing->job;
+  struct sharing sharing = {.placing = placing, .job = job, .runs = runs};
   struct pieces pieces = {0};
   double *shares = lumos_allocate_zeroed(job->collectives.count + 1, sizeof *shares);
   sharing.lengths = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *sharing.lengths);
@@ -293,17 +293,17 @@ struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers)
   return sharing.part > SURE * sharing.error ? sharing : (struct lumos_sharing){0, 0, 0};
 }
 
-struct lumos_sharing lumos_sharing_of(const struct lumos_transfers *transfers) {
-  const struct lumos_job *job = lumos_transfers_job(transfers);
+struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing) {
+  const struct lumos_job *job = placing->job;
   struct lumos_run *runs = lumos_measured_runs(job);
-  double *shares = lumos_shares_of_transfers(transfers, runs);
+  double *shares = lumos_shares_of_transfers(placing, runs);
   struct lumos_shared_transfers shared = {0};
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
-    struct lumos_transfer_shape shape = lumos_transfer_shape_of(transfers, collective);
+    struct lumos_transfer_shape shape = lumos_transfer_shape_of(placing, collective);
     bool known = collective->transfer != LUMOS_ABSENT && collective->transfer > 0 && shape.bytes != LUMOS_ABSENT;
     if (known && collective->member_count > 0) {
-      uint64_t key = lumos_hash_mix(lumos_transfers_class(shape.op), (uint64_t)shape.bytes);
+      uint64_t key = lumos_hash_mix(lumos_transfer_class(shape.op), (uint64_t)shape.bytes);
       key = lumos_hash_mix(key, lumos_key_pair((uint32_t)shape.size, (uint32_t)shape.nodes));
       lumos_vector_push(&shared, ((struct lumos_shared_transfer){key, (double)collective->transfer, shares[c]}));
     }

@@ -5,7 +5,7 @@
 #ifndef LUMOS_COST_SHARING_H
 #define LUMOS_COST_SHARING_H
 
-#include "cost/transfers.h"
+#include "cost/placing.h"
 
 struct lumos_sharing {
   double part;      /* of the time in which a transfer shares links, what it loses; 0: the trace does not show it */
@@ -16,7 +16,7 @@ struct lumos_sharing {
 /* By collective: the share of its transfer, from 0 to 1, in which another one passes the same links of any of its members. `runs`:
  * start and duration by task, on one clock for each rank. Members that are not in the job share as often as the others.
  * The caller frees it. O(members log tasks). */
-double *lumos_shares_of_transfers(const struct lumos_transfers *transfers, const struct lumos_run *runs);
+double *lumos_shares_of_transfers(const struct lumos_placing *placing, const struct lumos_run *runs);
 
 /* What transfers of one shape take, the more of them is shared. Without part where too few show it, or chance might. */
 struct lumos_shared_transfer {
@@ -28,6 +28,6 @@ LUMOS_VECTOR_TYPE(lumos_shared_transfers, struct lumos_shared_transfer);
 struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers);
 
 /* As the recording shows it. O(members log tasks). */
-struct lumos_sharing lumos_sharing_of(const struct lumos_transfers *transfers);
+struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing);
 
 #endif

@@ -8,232 +8,14 @@
 #include <string.h>
 
 struct lumos_transfers {
-  const struct lumos_job *job;
-  struct lumos_nodes nodes;
+  struct lumos_placing placing;
   struct lumos_links links;   /* as fitted */
   struct lumos_links sheet;   /* as the device's data sheet has them */
   bool between;               /* some were measured between nodes */
-  uint32_t *group_of;         /* by string: the group whose id it is, + 1 */
   struct lumos_numbering ops; /* names of operations */
   struct lumos_calibration calibration;
   LUMOS_VECTOR(struct lumos_transfer_shape) shapes; /* as those of calibration */
 };
-
-/* ---- Nodes ---- */
-
-/* The note in which changes of the network described it; NULL: none did. */
-static struct lumos_note *network_note(const struct lumos_job *job) {
-  for (size_t i = 0; i < job->notes.count; i++) {
-    if (strcmp(lumos_string(job->strings, job->notes.items[i].code), LUMOS_NETWORK_NOTE) == 0) {
-      return &job->notes.items[i];
-    }
-  }
-  return NULL;
-}
-
-/* As the note says; a stream may say anything. */
-static struct lumos_network told_network(const struct lumos_job *job) {
-  struct lumos_network network = lumos_network_unknown;
-  const struct lumos_note *note = network_note(job);
-  const char *text = note == NULL ? NULL : strchr(lumos_string(job->strings, note->text), '{');
-  if (text != NULL) {
-    (void)lumos_network_add(text, &network);
-  }
-  return network;
-}
-
-void lumos_tell_network(struct lumos_job *job, const struct lumos_network *network) {
-  struct lumos_note *note = network_note(job);
-  struct lumos_network told = told_network(job);
-  struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_network_put(network, &text);
-  lumos_text_char(&text, '\0');
-  (void)lumos_network_add(text.bytes, &told);
-  text.length = 0;
-  lumos_text_put(&text, "the network is taken to be as described: ");
-  lumos_network_put(&told, &text);
-  lumos_text_char(&text, '\0');
-  if (note == NULL) {
-    lumos_job_note(job, LUMOS_NETWORK_NOTE, LUMOS_INFO, LUMOS_ABSENT, NULL, text.bytes, NULL);
-  } else {
-    note->text = lumos_intern_text(job->strings, text.bytes);
-  }
-  lumos_text_free(&text);
-}
-
-/* A rank and its host's number. */
-struct placed {
-  int32_t rank;
-  uint32_t host;
-};
-
-static int by_place(const void *left, const void *right) {
-  const struct placed *a = left, *b = right;
-  return LUMOS_ORDER(a->rank, b->rank);
-}
-
-/* Ranks are numbered node by node: of neighbours, those of one host are on one node, and others are not. */
-static bool nodes_fit(const struct placed *ranks, size_t count, int32_t size) {
-  bool fits = true;
-  for (size_t i = 1; i < count && fits; i++) {
-    bool same = ranks[i - 1].rank / size == ranks[i].rank / size;
-    fits = same == (ranks[i - 1].host == ranks[i].host);
-  }
-  return fits;
-}
-
-/* The least size that fits, for not every rank of a node needs to be recorded. Where none does, as ranks are numbered in
- * another way, as many as are recorded on one host. */
-static int32_t node_size_of(struct placed *ranks, size_t count, int32_t most) {
-  enum { LARGEST = 1024 }; /* GPUs in a node; chosen: more than any has */
-  qsort(ranks, count, sizeof *ranks, by_place);
-  if (most < 1) {
-    return most;
-  }
-  for (int32_t size = most; size <= LARGEST; size++) {
-    if (nodes_fit(ranks, count, size)) {
-      return size;
-    }
-  }
-  return most;
-}
-
-struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network) {
-  enum { GPUS = 8 }; /* of a server. Chosen: most have as many */
-  int32_t told =
-      network != NULL && network->node_size != LUMOS_ABSENT_INT ? network->node_size : told_network(job).node_size;
-  if (told != LUMOS_ABSENT_INT) {
-    return (struct lumos_nodes){told, false};
-  }
-  struct lumos_numbering hosts = {0}, seen = {0}; /* seen: ranks of hosts; those built like one rank are one */
-  LUMOS_VECTOR(struct placed) ranks = {0};
-  int32_t most = 0;
-  uint32_t *counts = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *counts);
-  for (size_t r = 0; r < job->ranks.count; r++) {
-    const struct lumos_rank *rank = &job->ranks.items[r];
-    if (rank->host != LUMOS_NO_STRING) {
-      uint32_t host = lumos_number_of(&hosts, rank->host);
-      size_t before = seen.keys.count;
-      int32_t number = rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from;
-      (void)lumos_number_of(&seen, lumos_key_pair(host, (uint32_t)number));
-      if (seen.keys.count > before) {
-        lumos_vector_push(&ranks, ((struct placed){number, host}));
-        counts[host]++;
-      }
-      most = (int32_t)counts[host] > most ? (int32_t)counts[host] : most;
-    }
-  }
-  lumos_numbering_free(&seen);
-  bool several = hosts.keys.count > 1;
-  int32_t size = several ? node_size_of(ranks.items, ranks.count, most) : most > GPUS ? most : GPUS;
-  lumos_vector_free(&ranks);
-  free(counts);
-  lumos_numbering_free(&hosts);
-  return (struct lumos_nodes){size, !several};
-}
-
-static int by_number(const void *left, const void *right) {
-  const int32_t *a = left, *b = right;
-  return LUMOS_ORDER(*a, *b);
-}
-
-int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *ranks, uint32_t count) {
-  int32_t *sorted = lumos_copied(ranks, count, sizeof *ranks);
-  int32_t spanned = 0, last = -1;
-  qsort(sorted, count, sizeof *sorted, by_number);
-  for (uint32_t i = 0; i < count; i++) {
-    int32_t node = sorted[i] / nodes->size;
-    spanned += node != last;
-    last = node;
-  }
-  free(sorted);
-  return spanned < 1 ? 1 : spanned;
-}
-
-/* ---- Shapes ---- */
-
-static int32_t nodes_of_group(const struct lumos_transfers *transfers, const struct lumos_nodes *nodes,
-                              lumos_string_id id, int32_t *size) {
-  uint32_t index = id == LUMOS_NO_STRING ? 0 : transfers->group_of[id];
-  const struct lumos_group *group = index == 0 ? NULL : &transfers->job->groups.items[index - 1];
-  if (group == NULL) {
-    return 0;
-  }
-  *size = *size > 0 ? *size : group->size;
-  if (group->member_count == 0) {
-    return 0;
-  }
-  return lumos_nodes_spanned(nodes, &transfers->job->group_ranks.items[group->member_first], group->member_count);
-}
-
-static int32_t nodes_of_members(const struct lumos_transfers *transfers, const struct lumos_nodes *nodes,
-                                const struct lumos_collective *collective) {
-  const struct lumos_job *job = transfers->job;
-  int32_t *ranks = lumos_allocate(collective->member_count * sizeof *ranks);
-  for (uint32_t m = 0; m < collective->member_count; m++) {
-    const struct lumos_task *task = &job->tasks.items[job->members.items[collective->member_first + m]];
-    ranks[m] = job->ranks.items[lumos_rank_of(job, task)].rank;
-  }
-  int32_t spanned = lumos_nodes_spanned(nodes, ranks, collective->member_count);
-  free(ranks);
-  return spanned;
-}
-
-static bool is_pair(const struct lumos_collective *collective) {
-  return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
-}
-
-int32_t lumos_transfer_nodes(const struct lumos_transfers *transfers, const struct lumos_collective *collective,
-                             const struct lumos_nodes *nodes) {
-  int32_t size = collective->size;
-  bool complete = is_pair(collective) || (int64_t)collective->member_count >= size;
-  int32_t spanned = complete ? 0 : nodes_of_group(transfers, nodes, collective->group, &size);
-  return spanned > 0 ? spanned : nodes_of_members(transfers, nodes, collective);
-}
-
-struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_transfers *transfers,
-                                                    const struct lumos_collective *collective) {
-  bool pair = is_pair(collective);
-  return (struct lumos_transfer_shape){.op = pair ? "send_recv" : lumos_string(transfers->job->strings, collective->op),
-                                       .bytes = collective->bytes,
-                                       .size = pair ? 2 : collective->size,
-                                       .nodes = lumos_transfer_nodes(transfers, collective, &transfers->nodes)};
-}
-
-static const struct lumos_comm *comm_of(const struct lumos_transfers *transfers, uint32_t task) {
-  return &lumos_detail_of(transfers->job, &transfers->job->tasks.items[task])->comm;
-}
-
-int32_t lumos_transfer_nodes_of_kernel(const struct lumos_transfers *transfers, uint32_t task,
-                                       const struct lumos_nodes *nodes) {
-  const struct lumos_job *job = transfers->job;
-  const struct lumos_comm *comm = comm_of(transfers, task);
-  int32_t size = 0;
-  if (job->tasks.items[task].kind == LUMOS_P2P && comm->peer_count > 0) {
-    int32_t ranks[2] = {job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].rank,
-                        job->peers.items[comm->peer_first].rank};
-    return lumos_nodes_spanned(nodes, ranks, 2);
-  }
-  int32_t spanned = nodes_of_group(transfers, nodes, comm->group, &size);
-  return spanned > 0 ? spanned : 1;
-}
-
-struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_transfers *transfers, uint32_t task) {
-  const struct lumos_job *job = transfers->job;
-  const struct lumos_comm *comm = comm_of(transfers, task);
-  struct lumos_transfer_shape shape = {"send_recv", LUMOS_ABSENT, 2, 1};
-  if (comm->op == LUMOS_NO_STRING) {
-    return shape;
-  }
-  if (job->tasks.items[task].kind != LUMOS_P2P) {
-    shape.op = lumos_string(job->strings, comm->op);
-    shape.size = 0;
-    (void)nodes_of_group(transfers, &transfers->nodes, comm->group, &shape.size);
-  }
-  shape.bytes = comm->bytes;
-  shape.nodes = lumos_transfer_nodes_of_kernel(transfers, task, &transfers->nodes);
-  return shape;
-}
 
 /* ---- Keys ---- */
 
@@ -241,17 +23,9 @@ static double model_time(const struct lumos_links *links, const struct lumos_tra
   return lumos_nccl_time(links, lumos_transfer_form_of(shape->op), (double)shape->bytes, shape->size, shape->nodes);
 }
 
-uint64_t lumos_transfers_class(const char *op) { /* FNV-1a */
-  uint64_t hash = 0xcbf29ce484222325U;
-  for (; *op != '\0'; op++) {
-    hash = (hash ^ (unsigned char)*op) * 0x100000001b3U;
-  }
-  return hash;
-}
-
 static struct lumos_measured_shape keys_of(const struct lumos_transfers *transfers,
                                            const struct lumos_transfer_shape *shape) {
-  uint64_t op = lumos_transfers_class(shape->op);
+  uint64_t op = lumos_transfer_class(shape->op);
   return (struct lumos_measured_shape){.shape = (uint64_t)shape->bytes ^ op,
                                        .family = op ^ (uint64_t)(uint32_t)shape->size << 32U ^
                                                  (uint64_t)(uint32_t)shape->nodes << 20U,
@@ -286,15 +60,15 @@ static void observe(struct gathering *gathering, struct lumos_transfer_shape sha
 
 /* What they take alone: a model of links knows of nothing else that passes them. */
 static void gather_transfers(struct gathering *gathering) {
-  const struct lumos_job *job = gathering->transfers->job;
+  const struct lumos_job *job = gathering->transfers->placing.job;
   struct lumos_run *runs = lumos_measured_runs(job);
-  double *shares = lumos_shares_of_transfers(gathering->transfers, runs);
-  double part = lumos_sharing_of(gathering->transfers).part;
+  double *shares = lumos_shares_of_transfers(&gathering->transfers->placing, runs);
+  double part = lumos_sharing_of(&gathering->transfers->placing).part;
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     if (collective->transfer != LUMOS_ABSENT && collective->member_count > 0) {
       int64_t alone = llround((double)collective->transfer * (1 - part * shares[c]));
-      observe(gathering, lumos_transfer_shape_of(gathering->transfers, collective), alone);
+      observe(gathering, lumos_transfer_shape_of(&gathering->transfers->placing, collective), alone);
     }
   }
   free(shares);
@@ -304,11 +78,11 @@ static void gather_transfers(struct gathering *gathering) {
 /* Of a kernel whose members have no trace a part is waiting, and nobody knows how much: the shortest of its shape has
  * the least. */
 static void gather_kernels(struct gathering *gathering) {
-  const struct lumos_job *job = gathering->transfers->job;
+  const struct lumos_job *job = gathering->transfers->placing.job;
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (lumos_is_communication(task->kind) && lumos_on_stream(job, task)) {
-      observe(gathering, lumos_transfer_shape_of_kernel(gathering->transfers, t), task->dur);
+      observe(gathering, lumos_transfer_shape_of_kernel(&gathering->transfers->placing, t), task->dur);
     }
   }
   int64_t *least = lumos_allocate_zeroed(gathering->transfers->shapes.count, sizeof *least);
@@ -421,17 +195,6 @@ static const struct lumos_device *device_of(const struct lumos_job *job, const s
   return device;
 }
 
-struct lumos_transfers *lumos_transfers_of(const struct lumos_job *job, const struct lumos_nodes *nodes) {
-  struct lumos_transfers *transfers = lumos_allocate_zeroed(1, sizeof *transfers);
-  transfers->job = job;
-  transfers->nodes = *nodes;
-  transfers->group_of = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *transfers->group_of);
-  for (uint32_t g = 0; g < job->groups.count; g++) {
-    transfers->group_of[job->groups.items[g].id] = g + 1;
-  }
-  return transfers;
-}
-
 struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
                                             const struct lumos_nodes *nodes) {
   /* Where there are too few shapes to leave any out. Chosen, between what is said of constants and what shapes of one
@@ -440,10 +203,11 @@ struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const s
       [LUMOS_OF_FAMILY] = {.common = 0.05, .own = 0.1},
       [LUMOS_OF_MODEL] = {.common = 0.15, .own = 0.1},
       [LUMOS_OF_CONSTANTS] = {.common = OF_CONSTANTS, .own = 0.1}};
-  struct lumos_transfers *transfers = lumos_transfers_of(job, nodes);
+  struct lumos_transfers *transfers = lumos_allocate_zeroed(1, sizeof *transfers);
+  transfers->placing = lumos_placing_of(job, nodes);
   struct gathering gathering = {.transfers = transfers};
   transfers->links = transfers->sheet = lumos_links_of(device_of(job, hardware));
-  struct lumos_network told = told_network(job);
+  struct lumos_network told = lumos_told_network(job);
   describe(&told, &transfers->links);
   gather_transfers(&gathering);
   if (transfers->shapes.count == 0) {
@@ -465,7 +229,7 @@ void lumos_transfers_free(struct lumos_transfers *transfers) {
   if (transfers != NULL) {
     lumos_calibration_free(&transfers->calibration);
     lumos_vector_free(&transfers->shapes);
-    free(transfers->group_of);
+    lumos_placing_free(&transfers->placing);
     free(transfers);
   }
 }
@@ -561,7 +325,9 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
   return changed;
 }
 
-const struct lumos_job *lumos_transfers_job(const struct lumos_transfers *transfers) { return transfers->job; }
+const struct lumos_placing *lumos_transfers_placing(const struct lumos_transfers *transfers) {
+  return &transfers->placing;
+}
 const struct lumos_links *lumos_transfers_links(const struct lumos_transfers *transfers) { return &transfers->links; }
 const struct lumos_calibration *lumos_transfers_calibration(const struct lumos_transfers *transfers) {
   return &transfers->calibration;

@@ -10,48 +10,13 @@
 
 #include "cost/calibration.h"
 #include "cost/nccl.h"
-#include "cost/network.h"
-
-#include <lumos/job.h>
-
-/* Where ranks are: those of a node have numbers in a row. */
-struct lumos_nodes {
-  int32_t size; /* GPUs in a node */
-  bool assumed; /* no recording and no network file tells */
-};
-/* By the network, else by a change of the network before, else as the ranks' hosts tell where they are several; else 8 to a node, or as many as are seen on one. */
-struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network);
-/* What changes of the network described goes with the job, as the text of this note: the last one for each member. */
-#define LUMOS_NETWORK_NOTE "transform.network"
-void lumos_tell_network(struct lumos_job *job, const struct lumos_network *network);
-/* On how many nodes these ranks (numbers) are: at least 1. O(count log count). */
-int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *ranks, uint32_t count);
-
-struct lumos_transfer_shape {
-  const char *op; /* as of lumos_comm */
-  int64_t bytes;  /* as of lumos_collective; LUMOS_ABSENT: unknown */
-  int32_t size;   /* ranks; at least 1 */
-  int32_t nodes;  /* that they are on; at least 1 */
-};
-
-/* Of a collective, and of a communication kernel that is in none whose transfer is known; size 0: not known. O(members). */
-struct lumos_transfers;
-struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_transfers *transfers,
-                                                    const struct lumos_collective *collective);
-struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_transfers *transfers, uint32_t task);
-/* On how many nodes their ranks would be, if nodes were others. */
-int32_t lumos_transfer_nodes(const struct lumos_transfers *transfers, const struct lumos_collective *collective,
-                             const struct lumos_nodes *nodes);
-int32_t lumos_transfer_nodes_of_kernel(const struct lumos_transfers *transfers, uint32_t task,
-                                       const struct lumos_nodes *nodes);
+#include "cost/placing.h"
 
 /* Fitted to what the transfers of a job of stage graph or later would take alone (sharing.h); where it has none, to its shortest communication kernels. Links
  * that neither shows are as a change of the network described them, else as the data sheet has them. The
  * job must outlive it. O(members + shapes squared). */
 struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
                                             const struct lumos_nodes *nodes);
-/* Nothing is fitted: for the shapes of a job's transfers. */
-struct lumos_transfers *lumos_transfers_of(const struct lumos_job *job, const struct lumos_nodes *nodes);
 void lumos_transfers_free(struct lumos_transfers *transfers); /* NULL is allowed */
 
 /* What a transfer of this shape, of known bytes, takes. */
@@ -65,11 +30,11 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
                                              const struct lumos_transfer_shape *now,
                                              const struct lumos_network *network, const struct lumos_device *device);
 
-const struct lumos_job *lumos_transfers_job(const struct lumos_transfers *transfers);
+/* Of that job. */
+const struct lumos_placing *lumos_transfers_placing(const struct lumos_transfers *transfers);
 
 /* The links as fitted, and what is known of each shape; for whoever shows them. */
 const struct lumos_links *lumos_transfers_links(const struct lumos_transfers *transfers);
 const struct lumos_calibration *lumos_transfers_calibration(const struct lumos_transfers *transfers);
-uint64_t lumos_transfers_class(const char *op); /* of its shapes there */
 
 #endif

@@ -9,18 +9,6 @@ struct flow {
   int64_t id;
 };
 
-struct export_interval lumos_export_interval(const struct export_writer *writer, uint32_t t,
-                                             enum export_timeline timeline) {
-  const struct lumos_run *run = &writer->job->runs.items[t];
-  int64_t start = lumos_export_measured_start(writer, t);
-  int64_t dur = export_measured_dur(writer->job, t);
-  if (timeline == EXPORT_SIMULATED) {
-    start = run->start == LUMOS_ABSENT || run->dur == LUMOS_ABSENT ? LUMOS_ABSENT : run->start - writer->zero;
-    dur = run->dur;
-  }
-  return (struct export_interval){start, start == LUMOS_ABSENT ? LUMOS_ABSENT : start + dur};
-}
-
 /* An arrow ends inside of a row, so at an end it stands a nanosecond before it. */
 static int64_t instant_of(const struct export_interval *interval, uint8_t end) {
   return end == LUMOS_START || interval->end == interval->start ? interval->start : interval->end - 1;

@@ -81,11 +81,6 @@ static void (*const rules[])(struct lumos_rank_graph *graph) = {
 
 enum { RULES = sizeof rules / sizeof *rules };
 
-void lumos_graph_note(struct lumos_rank_graph *graph, const char *code, int64_t count, const char *text,
-                      const char *cure) {
-  lumos_vector_push(&graph->notes, ((struct lumos_graph_note){code, text, cure, count}));
-}
-
 /* Ranks are built side by side, in order; what each says is kept until all are there. */
 struct building {
   struct lumos_job *job;
@@ -142,6 +137,7 @@ void lumos_graph_infer(struct lumos_job *job) {
   build_ranks(job);
   struct lumos_matches matches = {0};
   lumos_graph_match(job, &matches);
+  lumos_graph_match_by_ends(job, &matches);
   lumos_graph_match_partners(job, &matches);
   do {
     lumos_graph_rank_clocks(job, &matches);

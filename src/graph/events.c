@@ -12,19 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_t source, uint32_t target,
-                                enum lumos_evidence evidence) {
-  struct lumos_dep edge = lumos_dep_empty;
-  edge.src = source;
-  edge.dst = target;
-  edge.kind = LUMOS_DEP_EVENT;
-  edge.from = LUMOS_END;
-  edge.to = LUMOS_START;
-  edge.evidence = (uint8_t)evidence;
-  edge.mode = LUMOS_RUN_TIME;
-  lumos_vector_push(edges, edge);
-}
-
 /* False when the trace does not say what waits for what. */
 static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct lumos_edges *edges) {
   const struct lumos_job *job = graph->job;

@@ -7,8 +7,18 @@
 LUMOS_VECTOR_TYPE(lumos_edges, struct lumos_dep);
 
 /* `target` starts no earlier than `source` has ended; the lag is set once all edges are known. */
-void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_t source, uint32_t target,
-                                enum lumos_evidence evidence);
+static inline void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_t source, uint32_t target,
+                                              enum lumos_evidence evidence) {
+  struct lumos_dep edge = lumos_dep_empty;
+  edge.src = source;
+  edge.dst = target;
+  edge.kind = LUMOS_DEP_EVENT;
+  edge.from = LUMOS_END;
+  edge.to = LUMOS_START;
+  edge.evidence = (uint8_t)evidence;
+  edge.mode = LUMOS_RUN_TIME;
+  lumos_vector_push(edges, edge);
+}
 
 /* unnamed.c: edges for the stream waits that do not say what they wait for; `unnamed` runs over the rank's tasks, 1:
  * such a wait. Returns how many of them remain unknown. O(waits x streams x log tasks). */

@@ -93,8 +93,10 @@ struct lumos_rank_graph {
 };
 
 /* Note something of level info; `text` and `cure`, which may be NULL, have to last. */
-void lumos_graph_note(struct lumos_rank_graph *graph, const char *code, int64_t count, const char *text,
-                      const char *cure);
+static inline void lumos_graph_note(struct lumos_rank_graph *graph, const char *code, int64_t count, const char *text,
+                                    const char *cure) {
+  lumos_vector_push(&graph->notes, ((struct lumos_graph_note){code, text, cure, count}));
+}
 
 /* order.c: fill enqueued, launched, first_node and stream_wait; the rest is set to absent. */
 void lumos_graph_order(struct lumos_rank_graph *graph);
@@ -213,7 +215,7 @@ uint32_t lumos_graph_present(const struct lumos_job *job, const struct lumos_gro
 struct lumos_match *lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count,
                                           uint8_t rule, enum lumos_matched matched);
 
-/* match.c: all ways that need no clock, one after the other. The caller frees what matches holds. */
+/* match.c: by what numbers collectives. The caller frees what matches holds. */
 void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matches);
 /* pairs.c: sends with their receives, of what is not taken yet; then the matches are ascending. Needs the clocks. */
 void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *matches);

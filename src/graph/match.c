@@ -251,7 +251,6 @@ void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matche
   find_candidates(&matching);
   match_by(&matching, matches, LUMOS_BY_COMMS_ID, key_by_id);
   match_by(&matching, matches, LUMOS_BY_SEQ, key_by_seq);
-  lumos_graph_match_by_ends(job, matches);
   free(matching.group_of);
   free(matching.present);
   free(matching.batches);

@@ -309,7 +309,8 @@ static double common_of(const struct lumos_job *job, const struct lumos_collecti
 /* What it takes among the ranks that it has now, and of the bytes that it has now. */
 static void resize(struct rebuild_joining *joining, const struct lumos_collective *like,
                    const struct rebuild_numbers *ranks, int32_t scale, struct lumos_builder *builder) {
-  struct lumos_transfer_shape was = lumos_transfer_shape_of(joining->transfers, like), now = was;
+  struct lumos_transfer_shape was = lumos_transfer_shape_of(lumos_transfers_placing(joining->transfers), like),
+                              now = was;
   now.nodes = lumos_nodes_spanned(&joining->nodes, ranks->items, (uint32_t)ranks->count);
   joining->spans_nodes = joining->spans_nodes || now.nodes > was.nodes;
   now.size = rebuild_is_pair(like) ? was.size : (int32_t)ranks->count;

@@ -91,11 +91,6 @@ static void find_shared_steps(const struct lumos_timeline *timeline, struct lumo
   }
 }
 
-bool lumos_has_device(const struct lumos_job *job, uint32_t rank) {
-  const struct lumos_rank *record = &job->ranks.items[rank];
-  return record->lane_count > 0 && job->lanes.items[record->lane_first + record->lane_count - 1].kind == LUMOS_STREAM;
-}
-
 static void write_job_steps(struct lumos_job *job, const struct lumos_timeline *timeline,
                             struct lumos_partition *shared) {
   struct weighted *listed = lumos_allocate(timeline->steps.count * sizeof *listed);

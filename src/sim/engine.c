@@ -56,12 +56,6 @@ static const struct lumos_special *special_of(const struct lumos_engine *engine,
   return engine->node_of[t] != LUMOS_NONE && state_of(engine, t)->special ? lumos_engine_special(engine, t) : NULL;
 }
 
-/* A length on the clock of the task's lane, from an instant on. */
-static int64_t in_job_time(const struct lumos_engine *engine, const struct lumos_task *task, int64_t from,
-                           int64_t length) {
-  return engine->lanes[task->lane].drifts ? lumos_job_length(engine->job, task->lane, from, length) : length;
-}
-
 static enum lumos_turn turn_of(const struct lumos_engine *engine, uint32_t t) {
   if (is(engine, t, LUMOS_COPIES)) {
     return LUMOS_TURN_COPY;
@@ -288,11 +282,6 @@ static void release_start(struct lumos_engine *engine, uint32_t t) {
 
 /* --- Ends --- */
 
-int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t t, int64_t dur) {
-  const struct lumos_task *task = task_at(engine, t);
-  return later(in_job_time(engine, task, task->start, dur), 0);
-}
-
 static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
   return lumos_engine_length(engine, t, lumos_times_of(engine, t).dur);
 }
@@ -404,12 +393,6 @@ static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uin
     raise_floor(engine, t, left < before->start ? left : before->start, other);
     link_bound(engine, t, LUMOS_START, gap + (left < before->start ? left : before->start), other);
   }
-}
-
-int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t t, int64_t lag) {
-  const struct lumos_task *task = task_at(engine, t);
-  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - lag;
-  return later(in_job_time(engine, task, from, lag), 0);
 }
 
 /* Is any of [first, end) watched? */

@@ -12,6 +12,7 @@
 #ifndef LUMOS_SIM_ENGINE_H
 #define LUMOS_SIM_ENGINE_H
 
+#include "sim/clock.h"
 #include "sim/coupling.h"
 #include "sim/events.h"
 #include "sim/model.h"
@@ -276,8 +277,19 @@ bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_not
 
 /* What a task takes where it waits for nothing, and the time before it on its thread, in job time, if those of the
  * recording were these. */
-int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t task, int64_t dur);
-int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t task, int64_t lag);
+static inline int64_t lumos_engine_length(const struct lumos_engine *engine, uint32_t t, int64_t dur) {
+  const struct lumos_task *task = &engine->job->tasks.items[t];
+  bool drifts = engine->lanes[task->lane].drifts;
+  int64_t length = drifts ? lumos_job_length(engine->job, task->lane, task->start, dur) : dur;
+  return length > 0 ? length : 0;
+}
+static inline int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32_t t, int64_t lag) {
+  const struct lumos_task *task = &engine->job->tasks.items[t];
+  bool drifts = engine->lanes[task->lane].drifts;
+  int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - lag;
+  int64_t length = drifts ? lumos_job_length(engine->job, task->lane, from, lag) : lag;
+  return length > 0 ? length : 0;
+}
 
 /* Tell the cycle of tasks that wait for each other; always false. */
 bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error);

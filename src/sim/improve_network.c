@@ -34,7 +34,7 @@ static int64_t shorter(struct faster *faster, int64_t ns, const struct lumos_tra
 static void shorten_collective(struct faster *faster, uint32_t c, uint8_t *decided) {
   const struct lumos_job *job = faster->improving->job;
   const struct lumos_collective *collective = &job->collectives.items[c];
-  struct lumos_transfer_shape shape = lumos_transfer_shape_of(faster->transfers, collective);
+  struct lumos_transfer_shape shape = lumos_transfer_shape_of(lumos_transfers_placing(faster->transfers), collective);
   if (collective->transfer == LUMOS_ABSENT || collective->transfer <= 0 || shape.size < 2) {
     return;
   }
@@ -51,7 +51,7 @@ static void shorten_collective(struct faster *faster, uint32_t c, uint8_t *decid
 
 /* Of a kernel whose members have no trace only the transfer changes, and the waiting stays. */
 static void shorten_kernel(struct faster *faster, uint32_t t) {
-  struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(faster->transfers, t);
+  struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(lumos_transfers_placing(faster->transfers), t);
   if (shape.size < 2 || shape.bytes == LUMOS_ABSENT) {
     return;
   }

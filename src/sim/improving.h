@@ -1,8 +1,36 @@
-/* What improvements (improvements.h) are made with. */
+/* What improvements (improvements.h) are made of and with. */
 #ifndef LUMOS_SIM_IMPROVING_H
 #define LUMOS_SIM_IMPROVING_H
 
-#include "sim/improvements.h"
+#include "sim/steps.h"
+#include "sim/variant.h"
+
+/* What the variant assumes, in ns of a rank's step, one standard deviation each. */
+struct lumos_assumed {
+  double longer;       /* by what the step may be longer, for what is assumed need not come true in full */
+  double of_gain;      /* the same as a share of what the change saves */
+  double either;       /* by what it may be longer or shorter */
+  double beside;       /* how much more of compute and communication overlaps */
+  bool keeps_kernels;  /* GPUs compute for as long as before, so that no step is shorter than that */
+  bool launches_alone; /* kernels become one, but nothing says what they then need not move */
+  bool moves_layers;   /* whole ones, between stages */
+};
+
+struct lumos_improved {
+  struct lumos_variant variant; /* its context is the whole, which therefore stays where it is */
+  struct lumos_times *times;    /* by task; NULL: their own */
+  int64_t *transfers;           /* by collective; NULL: their own */
+  struct lumos_assumed assumed;
+};
+
+/* What is asked for more than once. */
+struct lumos_improvements {
+  const struct lumos_job *job;
+  const struct lumos_steps_list *steps; /* of its ranks */
+  const struct lumos_times *medians;    /* as of lumos_like_rank_medians; may be NULL */
+  double overlapped, exposed;           /* compute with communication, and communication without, in ns of a step */
+  uint8_t *slow;                        /* by rank: is it named as a straggler? */
+};
 
 struct lumos_improving {
   const struct lumos_improvements *of;

@@ -160,3 +160,8 @@ void lumos_write_recording(struct lumos_job *job, const struct lumos_timeline *m
   }
   write_profiling(job, measured);
 }
+
+bool lumos_has_device(const struct lumos_job *job, uint32_t rank) {
+  const struct lumos_rank *record = &job->ranks.items[rank];
+  return record->lane_count > 0 && job->lanes.items[record->lane_first + record->lane_count - 1].kind == LUMOS_STREAM;
+}

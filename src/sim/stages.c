@@ -14,6 +14,12 @@
 #include "sim/reference.h"
 #include <stdlib.h>
 
+int64_t lumos_launched_at(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task) {
+  uint32_t call = job->tasks.items[task].call;
+  int64_t start = 0, end = 0;
+  return call != LUMOS_NONE && lumos_task_interval(job, runs, call, &start, &end) ? end : LUMOS_ABSENT;
+}
+
 struct search {
   const struct lumos_job *job;
   const struct lumos_timeline *timeline;

@@ -227,12 +227,6 @@ static const struct mark *mark_at(const struct search *search, uint32_t rank, in
 
 /* ---- What its threads did ---- */
 
-int64_t lumos_launched_at(const struct lumos_job *job, const struct lumos_run *runs, uint32_t task) {
-  uint32_t call = job->tasks.items[task].call;
-  int64_t start = 0, end = 0;
-  return call != LUMOS_NONE && lumos_task_interval(job, runs, call, &start, &end) ? end : LUMOS_ABSENT;
-}
-
 static int64_t launched(const struct search *search, uint32_t task) {
   return lumos_launched_at(search->job, search->timeline->runs, task);
 }

@@ -1,4 +1,4 @@
-/* The values of fields: one function for each kind, in a table by kind. */
+/* The values of fields: one function for each kind but lists. */
 #include "stream/values.h"
 
 #include "base/ascii.h"
@@ -57,8 +57,7 @@ bool lumos_read_small(struct lumos_reader *reader, const struct lumos_field *fie
   return true;
 }
 
-static bool read_ordinal(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                         const char **cursor) {
+bool lumos_read_ordinal(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   int64_t value = 0;
   if (!read_bounded(cursor, 0, LUMOS_NONE - INT64_C(1), &value)) {
@@ -68,7 +67,7 @@ static bool read_ordinal(struct lumos_reader *reader, const struct lumos_field *
   return true;
 }
 
-static bool read_rank(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_rank(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   int64_t value = 0;
   (void)slot;
@@ -212,7 +211,7 @@ bool lumos_read_string(struct lumos_reader *reader, const struct lumos_field *fi
   return true;
 }
 
-static bool read_lane(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_lane(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   if (!lumos_read_string(reader, field, slot, cursor)) {
     return false;
@@ -228,7 +227,7 @@ static bool read_lane(struct lumos_reader *reader, const struct lumos_field *fie
   return true;
 }
 
-static bool read_name(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_name(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   struct lumos_slice text;
   int value = -1;
@@ -246,9 +245,9 @@ static bool read_name(struct lumos_reader *reader, const struct lumos_field *fie
   return true;
 }
 
-static bool read_stage(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_stage(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   uint8_t stage = 0;
-  if (!read_name(reader, field, &stage, cursor)) {
+  if (!lumos_read_name(reader, field, &stage, cursor)) {
     return false;
   }
   *(enum lumos_stage *)slot = (enum lumos_stage)stage;
@@ -279,8 +278,8 @@ static bool read_reference(struct lumos_reader *reader, const struct lumos_field
   return lumos_fail_value(reader, field, *cursor, "an id such as \"0:17\"");
 }
 
-static bool read_own_reference(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                               const char **cursor) {
+bool lumos_read_own_reference(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
+                              const char **cursor) {
   const char *start = *cursor;
   int32_t rank = NO_RANK;
   if (!read_reference(reader, field, cursor, &rank, slot)) {
@@ -315,12 +314,12 @@ bool lumos_read_any_task(struct lumos_reader *reader, const struct lumos_field *
   return true;
 }
 
-static bool read_origin(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_origin(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   return read_reference(reader, field, cursor, slot, (uint32_t *)slot + 1);
 }
 
-static bool read_collective_id(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                               const char **cursor) {
+bool lumos_read_collective_id(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
+                              const char **cursor) {
   const char *place = *cursor;
   uint64_t id = 0;
   if (strncmp(place, "\"c:", 3) == 0) {
@@ -334,7 +333,7 @@ static bool read_collective_id(struct lumos_reader *reader, const struct lumos_f
   return lumos_fail_value(reader, field, *cursor, "an id such as \"c:17\"");
 }
 
-static bool read_epoch(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_epoch(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *place = *cursor + 1;
   if (**cursor != '"' || !lumos_is_digit(*place) || !lumos_json_integer(&place, slot) || *place != '"') {
     return lumos_fail_value(reader, field, *cursor, "a string of digits: nanoseconds since 1970");
@@ -394,8 +393,7 @@ static bool read_exact(const char **cursor, struct lumos_decimal *out) {
   return decimals <= 6;
 }
 
-static bool read_decimal(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                         const char **cursor) {
+bool lumos_read_decimal(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   struct lumos_decimal *decimal = slot;
   int64_t whole = 0;
@@ -414,8 +412,8 @@ static bool read_decimal(struct lumos_reader *reader, const struct lumos_field *
                                                     : "a number of at least 0 and below 2^53 with at most 6 decimals");
 }
 
-static bool read_millionths(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
-                            const char **cursor) {
+bool lumos_read_millionths(struct lumos_reader *reader, const struct lumos_field *field, void *slot,
+                           const char **cursor) {
   const char *start = *cursor;
   struct lumos_decimal decimal;
   if (!read_exact(cursor, &decimal) || decimal.units < 0 || decimal.units > INT32_MAX) {
@@ -431,7 +429,7 @@ static bool read_millionths(struct lumos_reader *reader, const struct lumos_fiel
   return true;
 }
 
-static bool read_window(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_window(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   struct lumos_json_members items;
   int64_t *instants = slot;
@@ -447,7 +445,7 @@ static bool read_window(struct lumos_reader *reader, const struct lumos_field *f
          lumos_fail_value(reader, field, start, "two instants, [start,end]");
 }
 
-static bool read_format(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
+bool lumos_read_format(struct lumos_reader *reader, const struct lumos_field *field, void *slot, const char **cursor) {
   const char *start = *cursor;
   int64_t format = 0;
   (void)slot;
@@ -461,33 +459,3 @@ static bool read_format(struct lumos_reader *reader, const struct lumos_field *f
   }
   return true;
 }
-
-lumos_value_reader *const lumos_value_readers[FIELD_KINDS] = {
-    [FIELD_INTEGER] = lumos_read_integer,
-    [FIELD_INSTANT] = lumos_read_integer,
-    [FIELD_WINDOW] = read_window,
-    [FIELD_SMALL] = lumos_read_small,
-    [FIELD_ORDINAL] = read_ordinal,
-    [FIELD_DECIMAL] = read_decimal,
-    [FIELD_MILLIONTHS] = read_millionths,
-    [FIELD_STRING] = lumos_read_string,
-    [FIELD_NAME] = read_name,
-    [FIELD_RANK] = read_rank,
-    [FIELD_ID] = read_own_reference,
-    [FIELD_COLLECTIVE_ID] = read_collective_id,
-    [FIELD_LANE] = read_lane,
-    [FIELD_TASK] = read_own_reference,
-    [FIELD_SPAN] = read_own_reference,
-    [FIELD_ANY_TASK] = lumos_read_any_task,
-    [FIELD_GROUP] = lumos_read_string,
-    [FIELD_COMMON_ERROR] = lumos_read_string,
-    [FIELD_ORIGIN] = read_origin,
-    [FIELD_RANKS] = lumos_read_ranks,
-    [FIELD_MEMBERS] = lumos_read_members,
-    [FIELD_PEERS] = lumos_read_peers,
-    [FIELD_FORMAT] = read_format,
-    [FIELD_STAGE] = read_stage,
-    [FIELD_EPOCH] = read_epoch,
-    [FIELD_HISTORY] = lumos_read_history,
-    [FIELD_COUNTS] = lumos_read_counts,
-};

@@ -13,6 +13,19 @@ lumos_value_reader lumos_read_string;
 lumos_value_reader lumos_read_integer;
 lumos_value_reader lumos_read_small;
 lumos_value_reader lumos_read_any_task;
+lumos_value_reader lumos_read_collective_id;
+lumos_value_reader lumos_read_decimal;
+lumos_value_reader lumos_read_epoch;
+lumos_value_reader lumos_read_format;
+lumos_value_reader lumos_read_lane;
+lumos_value_reader lumos_read_millionths;
+lumos_value_reader lumos_read_name;
+lumos_value_reader lumos_read_ordinal;
+lumos_value_reader lumos_read_origin;
+lumos_value_reader lumos_read_own_reference;
+lumos_value_reader lumos_read_rank;
+lumos_value_reader lumos_read_stage;
+lumos_value_reader lumos_read_window;
 
 /* lists.c */
 lumos_value_reader lumos_read_ranks;

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "trace/order.h"
-#include "trace/timelines.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ void lumos_trace_init(struct trace *trace, struct lumos_strings *strings) {
   trace->name_keys = lumos_strings_new();
 }
 
-void lumos_trace_clear(struct trace *trace) {
+void lumos_trace_clear_own(struct trace *trace) {
   lumos_strings_free(trace->lane_keys);
   lumos_strings_free(trace->name_keys);
   for (int i = 0; i < TRACE_FACTS; i++) {
@@ -38,7 +37,6 @@ void lumos_trace_clear(struct trace *trace) {
   lumos_vector_free(&trace->categories);
   lumos_trace_free_order(&trace->host_order);
   lumos_trace_free_order(&trace->device_order);
-  lumos_trace_timelines_free(trace->timelines);
 }
 
 /* The names are interned already, so their ids say it all. */

@@ -199,7 +199,9 @@ struct trace {
 };
 
 void lumos_trace_init(struct trace *trace, struct lumos_strings *strings);
-void lumos_trace_clear(struct trace *trace);
+/* All that a trace holds; its own: without what is in its timelines. */
+void lumos_trace_clear(struct trace *trace); /* timelines.c */
+void lumos_trace_clear_own(struct trace *trace);
 
 /* The lane of these names, added when new. */
 uint32_t lumos_trace_lane(struct trace *trace, enum lumos_lane_kind kind, lumos_string_id process,

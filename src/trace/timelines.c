@@ -115,7 +115,7 @@ void lumos_trace_timelines_free(struct trace_timelines *timelines) {
     return;
   }
   for (size_t i = 0; i < timelines->items.count; i++) {
-    lumos_trace_clear(&timelines->items.items[i].trace);
+    lumos_trace_clear_own(&timelines->items.items[i].trace);
     lumos_job_free(timelines->items.items[i].job);
   }
   lumos_vector_free(&timelines->items);
@@ -148,4 +148,9 @@ const struct trace_screen_place *lumos_trace_timelines_place(struct trace_timeli
   const struct trace_screen_place *found = bsearch(&wanted, places, timelines->places.count, sizeof *places, by_place);
   timelines->last = found != NULL ? (size_t)(found - places) : timelines->last;
   return found;
+}
+
+void lumos_trace_clear(struct trace *trace) {
+  lumos_trace_timelines_free(trace->timelines);
+  lumos_trace_clear_own(trace);
 }

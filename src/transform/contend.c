@@ -29,19 +29,18 @@ static double *shares_in(const struct lumos_job *job, const struct lumos_run *ru
   return shares;
 }
 
-static double *shared_in(const struct lumos_contend *contend, const struct lumos_transfers *transfers,
+static double *shared_in(const struct lumos_contend *contend, const struct lumos_placing *placing,
                          const struct lumos_run *runs) {
-  return contend->part > 0
-             ? lumos_shares_of_transfers(transfers, runs)
-             : lumos_allocate_zeroed(lumos_transfers_job(transfers)->collectives.count + 1, sizeof(double));
+  return contend->part > 0 ? lumos_shares_of_transfers(placing, runs)
+                           : lumos_allocate_zeroed(placing->job->collectives.count + 1, sizeof(double));
 }
 
 /* SMs that collectives hold, by task; those of which it is not known as many as is typical. */
-static double *sms_of(const struct lumos_contend *contend, const struct lumos_transfers *transfers,
+static double *sms_of(const struct lumos_contend *contend, const struct lumos_placing *placing,
                       const struct lumos_contending *where) {
-  const struct lumos_job *job = lumos_transfers_job(transfers);
+  const struct lumos_job *job = placing->job;
   const struct lumos_links links = lumos_links_of(where->device);
-  double *sms = lumos_held_sms(transfers, &links);
+  double *sms = lumos_held_sms(placing, &links);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     bool holds = job->tasks.items[t].kind == LUMOS_COLLECTIVE && lumos_on_stream(job, &job->tasks.items[t]);
     sms[t] = holds && !(sms[t] > 0) ? contend->typical : sms[t];
@@ -49,10 +48,10 @@ static double *sms_of(const struct lumos_contend *contend, const struct lumos_tr
   return sms;
 }
 
-static double *held_in(const struct lumos_contend *contend, const struct lumos_transfers *transfers,
+static double *held_in(const struct lumos_contend *contend, const struct lumos_placing *placing,
                        const struct lumos_contending *where, const struct lumos_run *runs, const double *shares) {
-  const struct lumos_job *job = lumos_transfers_job(transfers);
-  double *sms = sms_of(contend, transfers, where);
+  const struct lumos_job *job = placing->job;
+  double *sms = sms_of(contend, placing, where);
   double *held = lumos_held_beside(job, runs, sms);
   for (size_t t = 0; t < job->tasks.count; t++) {
     double beside = shares[t] * (double)runs[t].dur;
@@ -91,13 +90,13 @@ static struct lumos_overlaps find_overlaps(const struct lumos_contend *contend, 
   }
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs + 1);
   if (lumos_engine_run(job, &options, runs, &error)) {
-    struct lumos_transfers *transfers = lumos_transfers_of(job, &nodes);
+    struct lumos_placing placing = lumos_placing_of(job, &nodes);
     for (int with = 0; with < LUMOS_CONTENDERS; with++) {
       overlaps.shares[with] = shares_in(job, runs, with);
     }
-    overlaps.held = held_in(contend, transfers, where, runs, overlaps.shares[0]);
-    overlaps.shared = shared_in(contend, transfers, runs);
-    lumos_transfers_free(transfers);
+    overlaps.held = held_in(contend, &placing, where, runs, overlaps.shares[0]);
+    overlaps.shared = shared_in(contend, &placing, runs);
+    lumos_placing_free(&placing);
   }
   free(runs);
   return overlaps;
@@ -128,14 +127,14 @@ static double typical_of(const struct lumos_job *job, const struct lumos_run *ru
 }
 
 /* What is lost was fitted to the products that ran beside collectives as measured: SMs that these held. */
-static void find_held(struct lumos_contend *contend, const struct lumos_transfers *transfers) {
-  const struct lumos_job *job = lumos_transfers_job(transfers);
+static void find_held(struct lumos_contend *contend, const struct lumos_placing *placing) {
+  const struct lumos_job *job = placing->job;
   struct lumos_run *runs = lumos_measured_runs(job);
   const struct lumos_links links = lumos_links_of(contend->was.device);
-  double *sms = lumos_held_sms(transfers, &links);
+  double *sms = lumos_held_sms(placing, &links);
   contend->typical = typical_of(job, runs, sms);
   free(sms);
-  sms = sms_of(contend, transfers, &contend->was);
+  sms = sms_of(contend, placing, &contend->was);
   uint8_t *communication = lumos_find_contender(job, 0);
   int64_t *beside = lumos_times_beside(job, runs, communication);
   double *held = lumos_held_beside(job, runs, sms), sum = 0, time = 0;
@@ -154,10 +153,10 @@ static void find_held(struct lumos_contend *contend, const struct lumos_transfer
 
 static void find_sharing(struct lumos_contend *contend, const struct lumos_job *job) {
   const struct lumos_nodes nodes = {contend->was.node_size, false};
-  struct lumos_transfers *transfers = lumos_transfers_of(job, &nodes);
-  contend->part = lumos_sharing_of(transfers).part;
-  find_held(contend, transfers);
-  lumos_transfers_free(transfers);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
+  contend->part = lumos_sharing_of(&placing).part;
+  find_held(contend, &placing);
+  lumos_placing_free(&placing);
   contend->collective_of = lumos_allocate(job->tasks.count * sizeof *contend->collective_of + 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
     contend->collective_of[t] = LUMOS_NONE;

@@ -110,8 +110,9 @@ static const char *op_now(const struct communication *all, const char *op, uint3
 }
 
 static void change_transfer(struct communication *all, struct lumos_collective *collective) {
-  struct lumos_transfer_shape was = lumos_transfer_shape_of(all->transfers, collective), now = was;
-  now.nodes = lumos_transfer_nodes(all->transfers, collective, all->nodes);
+  struct lumos_transfer_shape was = lumos_transfer_shape_of(lumos_transfers_placing(all->transfers), collective),
+                              now = was;
+  now.nodes = lumos_transfer_nodes(lumos_transfers_placing(all->transfers), collective, all->nodes);
   now.bytes = resized(all, was.bytes, all->job->members.items[collective->member_first]);
   now.op = op_now(all, was.op, all->job->members.items[collective->member_first]);
   struct lumos_duration duration = changed(all, collective->transfer, &was, &now);
@@ -142,13 +143,14 @@ static void change_transfer(struct communication *all, struct lumos_collective *
 
 /* Of a kernel whose members have no trace only the transfer changes, and the waiting stays. */
 static bool change_kernel(struct communication *all, uint32_t task) {
-  struct lumos_transfer_shape was = lumos_transfer_shape_of_kernel(all->transfers, task), now = was;
+  struct lumos_transfer_shape was = lumos_transfer_shape_of_kernel(lumos_transfers_placing(all->transfers), task),
+                              now = was;
   if (was.size < 2 || was.bytes == LUMOS_ABSENT) {
     return false;
   }
   double dur = (double)all->job->tasks.items[task].dur;
   double transfer = fmin(lumos_transfer_duration(all->transfers, &was).ns, dur);
-  now.nodes = lumos_transfer_nodes_of_kernel(all->transfers, task, all->nodes);
+  now.nodes = lumos_transfer_nodes_of_kernel(lumos_transfers_placing(all->transfers), task, all->nodes);
   now.bytes = resized(all, was.bytes, task);
   now.op = op_now(all, was.op, task);
   struct lumos_duration duration = changed(all, rounded(transfer), &was, &now);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The rooms of src use only rooms before them, in the order that src/README.md gives, which names all of them; headers of include use no room.
+# No two files of src call each other, be it through others, and no two headers include each other.
 # At the top there is nothing but what belongs there.
 . "$(dirname "$0")/lib.sh"
 cd "$source_folder" || exit 1
@@ -20,6 +21,28 @@ for room in "${rooms[@]}"; do
   before="$before$room "
 done
 [ "$arrows" -gt 500 ] || fail "only $arrows uses found"
+
+# no_circle WHAT FILE: pairs of names, of which the first needs the second.
+no_circle() {
+  tsort "$2" >/dev/null 2>circle || fail "a circle of $1: $(sed 's/^tsort: //' circle | head -12 | tr '\n' ' ')"
+}
+cd "$work" || exit 1
+grep -roE '#include "[a-z/_]+\.h"' "$source_folder/src" --include='*.h' | sed -E "s,^$source_folder/src/,,; s/:#include \"/ /; s/\"$//" >headers
+no_circle includes headers
+calls=0
+objects=$(find "$bin/../CMakeFiles/lumos.dir/src" -name '*.c.o' 2>/dev/null)
+if [ -n "$objects" ] && command -v nm >/dev/null; then
+  nm -A -g $objects | sed 's,^.*/lumos.dir/src/,,; s/:/ /' | awk '
+    $2 == "U" { user[++uses] = $1; wanted[uses] = $3; next }
+    { definer[$NF] = $1 }
+    END { for (i = 1; i <= uses; i++) if (wanted[i] in definer && definer[wanted[i]] != user[i]) print user[i], definer[wanted[i]] }' | sort -u >calls
+  calls=$(wc -l <calls)
+  [ "$calls" -gt 1000 ] || fail "only $calls calls between files found"
+  no_circle calls calls
+else
+  echo 'SKIPPED in part: circles of calls, for there are no object files or no nm'
+fi
+cd "$source_folder" || exit 1
 ! grep -rnE '#include "' include || fail 'a public header uses a room'
 if [ -e .git ] && command -v git >/dev/null; then
   strange=$(git ls-files | cut -d/ -f1 | sort -u | grep -vxE '\..*|CMakeLists\.txt|LICENSE|README\.md|src|templates|include|tests|examples|reports')
@@ -27,5 +50,5 @@ if [ -e .git ] && command -v git >/dev/null; then
 else
   echo 'SKIPPED in part: what stands at the top, for this is no git repository'
 fi
-proved "${#rooms[@]} rooms, $arrows uses, none of a room that comes later"
+proved "${#rooms[@]} rooms, $arrows uses, none of a room that comes later; $calls pairs of files that call one another, none in a circle"
 finish

@@ -3,6 +3,7 @@
 #include "job_text.h"
 
 #include "cost/sharing.h"
+#include "cost/transfers.h"
 
 /* clang-format off */
 #define LAUNCH(rank, id)                                                                                          \
@@ -32,16 +33,16 @@
 static void expect_share(const char *lines, int32_t node_size, double expected) {
   struct lumos_job *job = job_from_text(lines);
   const struct lumos_nodes nodes = {node_size, false};
-  struct lumos_transfers *transfers = lumos_transfers_of(job, &nodes);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
   struct lumos_run runs[16] = {{0, 0}};
   assert_true(job->tasks.count <= 16);
   for (size_t t = 0; t < job->tasks.count; t++) {
     runs[t] = (struct lumos_run){job->tasks.items[t].start, job->tasks.items[t].dur};
   }
-  double *shares = lumos_shares_of_transfers(transfers, runs);
+  double *shares = lumos_shares_of_transfers(&placing, runs);
   assert_float_equal(shares[0], expected, 1e-9);
   free(shares);
-  lumos_transfers_free(transfers);
+  lumos_placing_free(&placing);
   lumos_job_free(job);
 }
 

@@ -2,7 +2,6 @@
 #include "report/content/bars.h"
 
 #include "report/content/alike.h"
-#include "report/content/breakdown.h"
 #include "report/content/stack.h"
 #include "report/draw/look.h"
 #include "report/text/numbers.h"
@@ -26,6 +25,13 @@ const char *report_part_label(const struct report_part *part) {
 /* Of a job of one rank a bar is a step; of one rank of several it is that rank's. */
 static bool has_ranks(const struct report_facts *facts) {
   return facts->ranks.count > 1 || facts->job->ranks.count > facts->ranks.count;
+}
+
+int64_t report_rest_of_step(const struct report_facts *facts, const struct report_row *row,
+                            enum report_timeline timeline) {
+  int64_t step = report_facts_step_time(facts, timeline), own = report_row_mean(row, timeline, FIGURE_STEP_TIME);
+  bool known = facts->job_steps.count > 0 && facts->ranks.count > 1 && step != LUMOS_ABSENT && own != LUMOS_ABSENT;
+  return known && own < step ? step - own : 0;
 }
 
 void report_put_row_label(const struct report_facts *facts, const struct report_row *row, struct lumos_text *text) {

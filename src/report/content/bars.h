@@ -32,6 +32,10 @@ const char *report_part_label(const struct report_part *part);
 /* `name`: of the scene, which is begun; `narrow`: for a telephone. False: there is nothing to draw. */
 bool report_bars_scene(const struct report_bars *bars, const char *name, bool narrow, struct report_scene *scene);
 
+/* What of the job's mean step a rank has before its own begins and after it ends: outside the recording. */
+int64_t report_rest_of_step(const struct report_facts *facts, const struct report_row *row,
+                            enum report_timeline timeline);
+
 /* "all ranks", "rank 3", "rank 3, step 5": what a row of facts is of. */
 void report_put_row_label(const struct report_facts *facts, const struct report_row *row, struct lumos_text *text);
 

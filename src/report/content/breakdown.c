@@ -34,13 +34,6 @@ static void draw_breakdown(const struct report_facts *facts, const char *name, b
                  "idle. The table of the same name holds the numbers of every rank.");
 }
 
-int64_t report_rest_of_step(const struct report_facts *facts, const struct report_row *row,
-                            enum report_timeline timeline) {
-  int64_t step = report_facts_step_time(facts, timeline), own = report_row_mean(row, timeline, FIGURE_STEP_TIME);
-  bool known = facts->job_steps.count > 0 && facts->ranks.count > 1 && step != LUMOS_ABSENT && own != LUMOS_ABSENT;
-  return known && own < step ? step - own : 0;
-}
-
 /* Is a rank's own step shorter than the job's, so that it can be seen? */
 static bool has_shorter_rank(const struct report_facts *facts) {
   enum { VISIBLE = 100 }; /* one part in so many of the step */

@@ -15,9 +15,6 @@ extern const struct report_part report_idle_parts[REPORT_IDLE_PARTS];
 
 void report_breakdown_scene(const struct report_facts *facts, struct report_scene *scene);
 /* What a bar is, and whose time it shows. */
-/* What of the job's mean step a rank has before its own begins and after it ends: outside the recording. */
-int64_t report_rest_of_step(const struct report_facts *facts, const struct report_row *row,
-                            enum report_timeline timeline);
 void report_put_breakdown_reading(const struct report_facts *facts, struct lumos_text *out);
 /* The same for a telephone: what stands beside a bar stands above it. */
 void report_breakdown_narrow_scene(const struct report_facts *facts, struct report_scene *scene);

@@ -1,7 +1,7 @@
 /* Roles from what ran: threads by what recorders and autograd call things, streams by the work that takes longest. */
 #include "report/content/lane_roles.h"
 
-#include "report/content/timeline.h"
+#include "report/text/names.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +160,37 @@ void report_lane_roles_free(struct report_lane_roles *roles) {
 }
 
 /* --- Words --- */
+
+/* "s7", "t1382": its name is a letter and a number. */
+static bool has_number(const struct lumos_job *job, const struct lumos_lane *lane) {
+  const char *name = lumos_string(job->strings, lane->lane);
+  size_t length = lumos_string_length(job->strings, lane->lane);
+  char letter = lane->kind == LUMOS_STREAM ? 's' : 't';
+  return length >= 2 && name[0] == letter && strspn(name + 1, "-0123456789") == length - 1;
+}
+
+void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
+  enum { MOST = 8, KEPT = 6 };
+  const struct lumos_lane *record = &job->lanes.items[lane];
+  const char *name = lumos_string(job->strings, record->lane);
+  size_t length = lumos_string_length(job->strings, record->lane);
+  if (!has_number(job, record)) {
+    report_put_cut(out, name, length, MOST * 2);
+  } else if (length - 1 > MOST) {
+    lumos_text_put(out, "\xE2\x80\xA6");
+    lumos_text_put(out, name + length - KEPT);
+  } else {
+    lumos_text_put(out, name + 1);
+  }
+}
+
+void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
+  const struct lumos_lane *record = &job->lanes.items[lane];
+  if (has_number(job, record)) {
+    lumos_text_put(out, record->kind == LUMOS_STREAM ? "stream " : "thread ");
+  }
+  report_put_lane_number(out, job, lane);
+}
 
 void report_put_lane_short(const struct report_lane_roles *roles, uint32_t lane, struct lumos_text *out) {
   const struct role_name *name = &role_names[roles->of[lane]];

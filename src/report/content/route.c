@@ -1,7 +1,6 @@
 /* One walk a step, from the task that ends last in it. */
 #include "report/content/route.h"
 
-#include "report/content/timeline.h"
 #include <stdlib.h>
 
 /* The first step that ends at or after a time; `count`: none does. */

@@ -24,7 +24,11 @@ struct report_routes {
   int64_t joined; /* ns: legs shorter than this are joined to what they follow; 0: none */
 };
 
-struct report_boundary;
+/* A moment where the job's step ends. */
+struct report_boundary {
+  int32_t step;
+  int64_t start, end;
+};
 
 /* `steps`: of the job, in order of time. O(tasks log steps + parts). */
 void report_routes_read(const struct lumos_job *job, const struct lumos_held *bindings,

@@ -363,34 +363,3 @@ void report_timelines_free(struct report_timelines *timelines) {
 int64_t report_timelines_origin(const struct report_timelines *timelines) {
   return timelines->steps.count > 0 ? timelines->steps.items[0].start : timelines->from;
 }
-
-/* "s7", "t1382": its name is a letter and a number. */
-static bool has_number(const struct lumos_job *job, const struct lumos_lane *lane) {
-  const char *name = lumos_string(job->strings, lane->lane);
-  size_t length = lumos_string_length(job->strings, lane->lane);
-  char letter = lane->kind == LUMOS_STREAM ? 's' : 't';
-  return length >= 2 && name[0] == letter && strspn(name + 1, "-0123456789") == length - 1;
-}
-
-void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
-  enum { MOST = 8, KEPT = 6 };
-  const struct lumos_lane *record = &job->lanes.items[lane];
-  const char *name = lumos_string(job->strings, record->lane);
-  size_t length = lumos_string_length(job->strings, record->lane);
-  if (!has_number(job, record)) {
-    report_put_cut(out, name, length, MOST * 2);
-  } else if (length - 1 > MOST) {
-    lumos_text_put(out, "\xE2\x80\xA6");
-    lumos_text_put(out, name + length - KEPT);
-  } else {
-    lumos_text_put(out, name + 1);
-  }
-}
-
-void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
-  const struct lumos_lane *record = &job->lanes.items[lane];
-  if (has_number(job, record)) {
-    lumos_text_put(out, record->kind == LUMOS_STREAM ? "stream " : "thread ");
-  }
-  report_put_lane_number(out, job, lane);
-}

@@ -2,10 +2,10 @@
 #ifndef LUMOS_REPORT_TIMELINE_H
 #define LUMOS_REPORT_TIMELINE_H
 
-#include "base/text.h"
 #include "report/content/facts.h"
 #include "report/content/lane_roles.h"
 #include "report/content/route.h"
+#include "report/text/numbers.h"
 #include <lumos/path.h>
 #include <lumos/sim.h>
 
@@ -19,11 +19,6 @@ struct report_lane {
 };
 LUMOS_VECTOR_TYPE(report_lanes, struct report_lane);
 
-/* A moment where the job's step ends. */
-struct report_boundary {
-  int32_t step;
-  int64_t start, end;
-};
 LUMOS_VECTOR_TYPE(report_boundaries, struct report_boundary);
 
 struct report_timelines {
@@ -65,12 +60,6 @@ struct report_clock {
 };
 struct report_clock report_clock_of(const struct lumos_job *job, uint32_t lane);
 
-/* Times beyond this are no times of a recording; pictures stop there. */
-#define REPORT_FARTHEST ((int64_t)1 << 57)
-static inline int64_t report_bounded(int64_t time) {
-  return time > REPORT_FARTHEST ? REPORT_FARTHEST : time < -REPORT_FARTHEST ? -REPORT_FARTHEST : time;
-}
-
 /* Before any change. */
 static inline int64_t report_recorded_duration(const struct lumos_job *job, const struct lumos_task *task) {
   int64_t was = task->detail == LUMOS_NONE ? LUMOS_ABSENT : job->details.items[task->detail].was;
@@ -99,10 +88,5 @@ static inline bool report_task_time(const struct report_clock *clock, enum repor
   *duration = *duration < 0 ? 0 : report_bounded(*duration);
   return true;
 }
-
-/* "stream 7", "thread 1382": a lane in words; long numbers keep their end. */
-void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);
-/* Its number alone. */
-void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);
 
 #endif

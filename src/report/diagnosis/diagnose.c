@@ -545,6 +545,7 @@ void lumos_diagnose(const struct lumos_job *job, struct lumos_diagnosis *diagnos
   struct diagnosing search = {.job = job};
   *diagnosis = (struct lumos_diagnosis){.step_time = LUMOS_ABSENT, .edited = facts.edited};
   if (diagnosis_figures_read(&facts, &search.figures)) {
+    diagnosis_read_paces(&search.figures);
     search.left = search.figures.parts;
     find_slow_link(&search);
     find_late_ranks(&search);

@@ -1,7 +1,6 @@
 /* Reading the diagnosis's figures. */
 #include "report/diagnosis/figures.h"
 
-#include "report/diagnosis/pace.h"
 #include "report/text/numbers.h"
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +161,6 @@ bool diagnosis_figures_read(const struct report_facts *facts, struct diagnosis_f
   }
   read_parts(figures);
   read_ranks(figures);
-  diagnosis_read_paces(figures);
   return true;
 }
 

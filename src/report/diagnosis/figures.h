@@ -35,10 +35,10 @@ struct diagnosis_figures {
   struct diagnosis_rank *ranks; /* by index in job->ranks */
 };
 
-/* False: no step has a length, or no rank a GPU. Free in any case. */
 /* How much longer a recorded step is than one without the profiler, ns; 0: not known, or the job was changed. */
 int64_t diagnosis_recording_cost(const struct report_facts *facts);
 
+/* All but the ranks' pace (pace.h). False: no step has a length, or no rank a GPU. Free in any case. */
 bool diagnosis_figures_read(const struct report_facts *facts, struct diagnosis_figures *figures);
 void diagnosis_figures_free(struct diagnosis_figures *figures);
 

@@ -82,10 +82,6 @@ bool diagnosis_blames_op(const struct diagnosis_story *story, const struct lumos
   return finding->op != LUMOS_NO_STRING && finding->op_time >= finding->time / 2 && saved < finding->time / 2;
 }
 
-bool diagnosis_moves_layers(const struct lumos_finding *finding) {
-  return finding->layers != LUMOS_ABSENT_INT && finding->layers > finding->split[finding->stage];
-}
-
 struct diagnosis_gain diagnosis_cure(const struct diagnosis_story *story) {
   if (!diagnosis_predicts(story->diagnosis)) {
     return no_gain;

@@ -2,7 +2,7 @@
 #ifndef LUMOS_REPORT_DIAGNOSIS_GAINS_H
 #define LUMOS_REPORT_DIAGNOSIS_GAINS_H
 
-#include "report/diagnosis/words.h"
+#include "report/diagnosis/story.h"
 
 /* Nothing is, where the confidence is poor or most is lost outside the recording. */
 bool diagnosis_predicts(const struct lumos_diagnosis *diagnosis);
@@ -41,8 +41,6 @@ void diagnosis_put_gain(const struct diagnosis_story *story, const struct diagno
 void diagnosis_put_step_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
                            struct lumos_text *out);
 
-/* Layers of an imbalanced stage are known, and it should hold fewer. */
-bool diagnosis_moves_layers(const struct lumos_finding *finding);
 /* The step is computation, so that there is no overhead to remove. */
 bool diagnosis_only_computes(const struct diagnosis_story *story);
 /* What the first finding is about shows only in a recording of more ranks. */

@@ -2,7 +2,7 @@
 #ifndef LUMOS_REPORT_DIAGNOSIS_REMEDY_H
 #define LUMOS_REPORT_DIAGNOSIS_REMEDY_H
 
-#include "report/diagnosis/words.h"
+#include "report/diagnosis/story.h"
 
 /* Where to look and what to do, and what that would gain where it can be said; nothing where there is nothing to do. */
 void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out);

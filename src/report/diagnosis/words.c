@@ -12,9 +12,8 @@
 
 enum {
   MOST_RANKS_NAMED = 4,
-  ROUNDED = 10,  /* millionths: sums of shares that differ by less are the same but for rounding */
-  WAITS_FOR = 2, /* a rank waits for the late one if it waits for at least one in so many ns of its delay */
-  TEN = 10,
+  ROUNDED = 10,        /* millionths: sums of shares that differ by less are the same but for rounding */
+  WAITS_FOR = 2,       /* a rank waits for the late one if it waits for at least one in so many ns of its delay */
   ALMOST_ALL = 999500, /* millionths: 100 % as printed */
 };
 
@@ -27,12 +26,6 @@ static void put_cost(const struct diagnosis_story *story, int64_t time, struct l
   lumos_text_put(out, " (");
   report_put_share(out, report_share(time, slowed ? story->facts->unprofiled_step : story->diagnosis->step_time));
   lumos_text_put(out, slowed ? " of the unprofiled step)" : ")");
-}
-
-/* "1.4 times" of millionths */
-void diagnosis_put_ratio(int64_t ratio, struct lumos_text *out) {
-  report_put_fixed(out, ratio, 6, ratio < TEN * INT64_C(1000000) ? 1 : 0);
-  lumos_text_put(out, " times");
 }
 
 /* How many ranks a finding names, those that one stands for included. */
@@ -103,10 +96,6 @@ static void put_waiting_ranks(const struct diagnosis_story *story, const struct 
 /* ---- Findings ---- */
 
 static bool is_doubtful(const struct diagnosis_story *story) { return story->diagnosis->confidence == LUMOS_POOR; }
-
-int64_t diagnosis_time_late(const struct lumos_finding *finding) {
-  return finding->rank_count > 0 && finding->rank_times[0] > finding->time ? finding->rank_times[0] : finding->time;
-}
 
 /* "990 ms late (90.5 %)": what the first rank is late by, of which others may feel less. */
 static void put_time_late(const struct diagnosis_story *story, const struct lumos_finding *finding,
@@ -231,14 +220,6 @@ static const struct {
     [LUMOS_CAUSE_PROFILER] = {"GPUs wait for CPUs that the profiler slows for ",
                               "the GPU waits for a CPU that the profiler slows for "},
 };
-
-const char diagnosis_unmatched[] = "communication that could not be matched between ranks takes ";
-
-/* Are all ranks of the job there? Then communication is unsplit for other reasons. */
-bool diagnosis_has_all_ranks(const struct lumos_job *job) {
-  int32_t world = job->ranks.count > 0 ? job->ranks.items[0].world : LUMOS_ABSENT_INT;
-  return world != LUMOS_ABSENT_INT && lumos_job_weight(job) >= world;
-}
 
 /* Is some exposed communication no transfer? Then the page says how much it is in all. */
 static bool waits_exposed(const struct diagnosis_story *story) {
@@ -368,11 +349,6 @@ void diagnosis_put_finding(const struct diagnosis_story *story, const struct lum
 }
 
 /* ---- The sentence ---- */
-
-bool diagnosis_is_slowed(const struct diagnosis_story *story) {
-  int64_t cost = diagnosis_recording_cost(story->facts);
-  return report_share(cost, story->diagnosis->step_time) >= DIAGNOSIS_LARGE_SHARE;
-}
 
 /* "A step takes 41.8 ms", or "After the change a step takes 38.2 ms instead of 41.8 ms (-8.6 %)". */
 static void put_step(const struct diagnosis_story *story, struct lumos_text *out) {

@@ -37,6 +37,12 @@ static inline int64_t report_product(int64_t value, int64_t count) {
   return value < 0 ? -INT64_MAX : INT64_MAX;
 }
 
+/* Times beyond this are no times of a recording; pictures stop there. */
+#define REPORT_FARTHEST ((int64_t)1 << 57)
+static inline int64_t report_bounded(int64_t time) {
+  return time > REPORT_FARTHEST ? REPORT_FARTHEST : time < -REPORT_FARTHEST ? -REPORT_FARTHEST : time;
+}
+
 /* A time in three significant digits, in the unit that leaves some before the point: "41.8 ms", "7.50 µs", "250 ns". */
 void report_put_time(struct lumos_text *text, int64_t nanoseconds);
 /* The same beside another time: with up to two digits more where both would look alike without being so. */

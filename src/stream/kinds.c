@@ -1,0 +1,32 @@
+/* Who reads which kind of field. */
+#include "stream/values.h"
+
+lumos_value_reader *const lumos_value_readers[FIELD_KINDS] = {
+    [FIELD_INTEGER] = lumos_read_integer,
+    [FIELD_INSTANT] = lumos_read_integer,
+    [FIELD_WINDOW] = lumos_read_window,
+    [FIELD_SMALL] = lumos_read_small,
+    [FIELD_ORDINAL] = lumos_read_ordinal,
+    [FIELD_DECIMAL] = lumos_read_decimal,
+    [FIELD_MILLIONTHS] = lumos_read_millionths,
+    [FIELD_STRING] = lumos_read_string,
+    [FIELD_NAME] = lumos_read_name,
+    [FIELD_RANK] = lumos_read_rank,
+    [FIELD_ID] = lumos_read_own_reference,
+    [FIELD_COLLECTIVE_ID] = lumos_read_collective_id,
+    [FIELD_LANE] = lumos_read_lane,
+    [FIELD_TASK] = lumos_read_own_reference,
+    [FIELD_SPAN] = lumos_read_own_reference,
+    [FIELD_ANY_TASK] = lumos_read_any_task,
+    [FIELD_GROUP] = lumos_read_string,
+    [FIELD_COMMON_ERROR] = lumos_read_string,
+    [FIELD_ORIGIN] = lumos_read_origin,
+    [FIELD_RANKS] = lumos_read_ranks,
+    [FIELD_MEMBERS] = lumos_read_members,
+    [FIELD_PEERS] = lumos_read_peers,
+    [FIELD_FORMAT] = lumos_read_format,
+    [FIELD_STAGE] = lumos_read_stage,
+    [FIELD_EPOCH] = lumos_read_epoch,
+    [FIELD_HISTORY] = lumos_read_history,
+    [FIELD_COUNTS] = lumos_read_counts,
+};
