@@ -220,7 +220,8 @@ static void note_error(const struct lumos_contend *contend, struct lumos_job *jo
                                "kernels of one shape beside communication and alone");
 }
 
-/* What transfers would take alone, by collective, ns; below 0: it keeps its time. */
+/* What transfers would take alone, by collective, ns; below 0: it keeps its time. One that is like none has the time of a model of
+ * links, which knows of nothing else that passes them (cost/transfers.c). */
 static double *transfers_alone(const struct lumos_contend *contend, const struct lumos_job *job,
                                const uint32_t *likes) {
   double *alone = lumos_allocate(job->collectives.count * sizeof *alone + 1);
@@ -229,8 +230,11 @@ static double *transfers_alone(const struct lumos_contend *contend, const struct
     uint32_t member = collective->member_count > 0 ? job->members.items[collective->member_first] : LUMOS_NONE;
     uint32_t like = member == LUMOS_NONE || likes == NULL ? member : likes[member];
     uint32_t from = like == LUMOS_NONE ? LUMOS_NONE : contend->collective_of[like];
-    bool kept = from == LUMOS_NONE || collective->transfer == LUMOS_ABSENT || contend->overlaps.shared == NULL;
-    alone[c] = kept ? -1 : (double)collective->transfer * (1 - contend->part * contend->overlaps.shared[from]);
+    bool added = member != LUMOS_NONE && like == LUMOS_NONE;
+    bool kept =
+        (from == LUMOS_NONE && !added) || collective->transfer == LUMOS_ABSENT || contend->overlaps.shared == NULL;
+    double shared = kept || added ? 0 : contend->overlaps.shared[from];
+    alone[c] = kept ? -1 : (double)collective->transfer * (1 - contend->part * shared);
   }
   return alone;
 }
