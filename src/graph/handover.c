@@ -6,7 +6,7 @@
  * least half of that time, and fell silent itself not long before the first resumed, at most a tenth of the silence;
  * and the one that resumed works for at least half of the time until the other stirs again, which a watchdog that wakes
  * up by chance does not. Of threads that both launch work to the device less is asked: half a millisecond is not long,
- * and who resumed may call the other at once. Of several threads the one that finished last handed over.
+ * who resumed may call the other at once, and who is known to have called it waits for it when it worked a quarter of the time. Of several threads the one that finished last handed over.
  *
  * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
  * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
@@ -25,8 +25,8 @@
 
 #include <stdlib.h>
 
-/* Chosen: half of a silence is most of it, a tenth is little of it. */
-enum { MOST_OF_SILENCE = 2, DELAY_OF_SILENCE = 10 };
+/* Chosen: half of a silence is most of it, a tenth is little of it. A quarter: to wake up twice takes as long as a short pass. */
+enum { MOST_OF_SILENCE = 2, MUCH_OF_SILENCE = 4, DELAY_OF_SILENCE = 10 };
 /* ns. Chosen: a tenth of it is the half millisecond that threads take at most to wake up. */
 enum { LONG_SILENCE = 5000000 };
 enum { SOURCES = 64 }; /* threads that may have handed over. Chosen: it bounds the time */
@@ -91,6 +91,11 @@ static int64_t longest_delay(int64_t length, bool launches, bool called) {
                                              : length / DELAY_OF_SILENCE;
 }
 
+/* How much of a silence the other works at least. */
+static int64_t least_work(int64_t length, bool launches, bool called) {
+  return length / (launches && called ? MUCH_OF_SILENCE : MOST_OF_SILENCE);
+}
+
 /* The task on `other` that handed over when the silence ended, or LUMOS_NONE. `launches`: both do; `called`: the silent
  * thread had called another. */
 static uint32_t handed_over(const struct search *search, const struct lumos_silence *silence,
@@ -104,7 +109,7 @@ static uint32_t handed_over(const struct search *search, const struct lumos_sile
   uint32_t source = other->task_first + ended - 1;
   int64_t done = end_of(lumos_graph_task(graph, source)), length = silence->end - silence->start;
   if (silence->end - done > longest_delay(length, launches, called) ||
-      work_between(graph, worked, other, silence->start, silence->end) < length / MOST_OF_SILENCE) {
+      work_between(graph, worked, other, silence->start, silence->end) < least_work(length, launches, called)) {
     return LUMOS_NONE;
   }
   uint32_t first = other->task_first + lumos_graph_count_until(graph, other, done - 1, false); /* that ends then */
