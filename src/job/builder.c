@@ -300,6 +300,12 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
   lumos_vector_push(&builder->job->deps, dep);
 }
 
+void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t lag,
+                           struct lumos_built_task dst) {
+  lumos_build_dep(builder, like, src, LUMOS_ABSENT, dst);
+  builder->job->deps.items[builder->job->deps.count - 1].lag = lag;
+}
+
 void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share,
                       struct lumos_built_task task) {
   struct lumos_dep dep = lumos_dep_empty;

@@ -82,6 +82,9 @@ void lumos_build_record(struct lumos_builder *builder, struct lumos_built_task w
 /* A dep like dep `like` of `from` between other tasks; of a boundary `src` is none, and `at` its instant. */
 void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t at,
                      struct lumos_built_task dst);
+/* The same, of a hand-over whose thread goes on so much later. */
+void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t lag,
+                           struct lumos_built_task dst);
 /* A dep that is like none of `from`: `task` waits for SMs while the stream of `occupant` is occupied, as that one
  * itself holds it up, until `share` of its time is left, in millionths (LUMOS_RESOURCE). */
 void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share,

@@ -9,6 +9,7 @@
 #include "rebuild/ports.h"
 #include "rebuild/rooms.h"
 #include "rebuild/schedule.h"
+#include "rebuild/seams.h"
 #include "rebuild/spans.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,12 @@ struct emission {
   struct lumos_builder *builder;
   uint32_t *dep_first; /* by task, and one more: deps that hold it, in deps */
   uint32_t *deps;
-  struct lumos_numbering thread_pairs; /* two threads of a rank, of which the first hands over to the second */
-  LUMOS_VECTOR(uint32_t) hand_overs;   /* by number of such a pair: the first such dep */
-  uint32_t sends, receives;            /* an inferred edge to what is sent, from what is received; or none */
-  bool awaits_sends;                   /* passes also wait for what was sent before them */
-  bool awaits_passes;                  /* what is received also waits for the pass before it */
-  bool beside;                         /* in what is built, only those of the same phase do */
-  struct rebuild_rooms rooms;          /* what transfers beside kernels wait for, in another configuration */
+  uint32_t sends, receives;   /* an inferred edge to what is sent, from what is received; or none */
+  bool awaits_sends;          /* passes also wait for what was sent before them */
+  bool awaits_passes;         /* what is received also waits for the pass before it */
+  bool beside;                /* in what is built, only those of the same phase do */
+  struct rebuild_seams seams; /* between what follows each other in another configuration */
+  struct rebuild_rooms rooms; /* what transfers beside kernels wait for, in another configuration */
   struct rebuild_joining *joining;
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
@@ -80,7 +80,7 @@ static bool does_only(const struct lumos_job *job, uint32_t task, unsigned what)
   return exchange != 0 && (exchange & ~what) == 0;
 }
 
-/* The first hand-over of each pair of threads, and the edges of sends and receives. Without the latter edges are recorded,
+/* The edges of sends and receives. Without the latter edges are recorded,
  * and calls make streams wait. */
 static void find_patterns(struct emission *emission) {
   const struct lumos_job *from = emission->from;
@@ -91,12 +91,6 @@ static void find_patterns(struct emission *emission) {
       continue;
     }
     const struct lumos_task *src = &from->tasks.items[dep->src], *dst = &from->tasks.items[dep->dst];
-    if (dep->kind == LUMOS_HANDOVER) {
-      uint32_t pair = lumos_number_of(&emission->thread_pairs, lumos_key_pair(src->lane, dst->lane));
-      if (pair == emission->hand_overs.count) {
-        lumos_vector_push(&emission->hand_overs, d);
-      }
-    }
     bool inferred = dep->kind == LUMOS_DEP_EVENT && dep->evidence != LUMOS_RECORDED;
     emission->sends = inferred && dst->kind == LUMOS_P2P && emission->sends == LUMOS_NONE ? d : emission->sends;
     emission->receives =
@@ -131,12 +125,14 @@ static uint32_t thread_of(const struct rebuild_item *item, const struct rebuild_
   return item->again ? item->thread : block->lane;
 }
 
+/* lag: of its own, instead of the recorded one; LUMOS_ABSENT: none. */
 static struct lumos_built_task build_task(const struct emission *emission, const struct rebuild_item *item,
-                                          uint32_t like) {
+                                          uint32_t like, int64_t lag) {
   const struct lumos_job *from = emission->from;
   const struct lumos_task *task = &from->tasks.items[like];
   uint32_t lane = item->again && !lumos_on_stream(from, task) ? item->thread : task->lane;
   struct lumos_times own = lumos_own_times(from, like);
+  own.lag = lag == LUMOS_ABSENT ? own.lag : lag;
   bool fixed = !lumos_on_stream(from, task) || task->kind == LUMOS_COPY;
   int32_t scale = fixed ? 0 : clears(from, task) ? item->transfers : item->kernels;
   own.dur = scale == 0 ? own.dur : scaled(own.dur, scale);
@@ -173,7 +169,7 @@ static void build_devices(struct emission *emission, const struct rebuild_item *
                           struct built *built) {
   for (uint32_t i = 0; i < block->device_count; i++) {
     uint32_t like = stays_like(emission, built, emission->blocks->devices[block->device_first + i]);
-    struct lumos_built_task task = build_task(emission, item, like);
+    struct lumos_built_task task = build_task(emission, item, like, LUMOS_ABSENT);
     lumos_vector_push(&emission->handles, task.number);
     if (!rebuild_takes_part(emission->joining, emission->rank, like)) {
       lumos_build_alone(emission->builder, task); /* until rebuild_strip_alone takes it out */
@@ -198,6 +194,28 @@ static bool has_lanes(const struct emission *emission, const struct rebuild_item
   return has;
 }
 
+/* What comes before an item where it is built. */
+static enum rebuild_seam seam_of(const struct emission *emission, uint32_t index) {
+  const struct rebuild_item *item = &emission->rank->items.items[index], *before = item - 1;
+  const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  if (emission->recorded || index == 0 || item->step != before->step) {
+    return rebuild_seam_of(&emission->seams, block);
+  }
+  const struct rebuild_block *block_before = &emission->blocks->items.items[emission->built[index - 1].donor];
+  if (emission->same[thread_of(item, block)] != emission->same[thread_of(before, block_before)]) {
+    return REBUILD_SEAM_HANDED;
+  }
+  if (block->transfers || block_before->transfers) {
+    return REBUILD_SEAM_GOES_ON;
+  }
+  if (item->micro_batch == LUMOS_ABSENT_INT || before->micro_batch == LUMOS_ABSENT_INT) {
+    return rebuild_seam_of(&emission->seams, block);
+  }
+  bool same_pass =
+      item->micro_batch == before->micro_batch && item->chunk == before->chunk && item->phase == before->phase;
+  return same_pass ? REBUILD_SEAM_GOES_ON : REBUILD_SEAM_BEGINS;
+}
+
 static bool build_item(struct emission *emission, uint32_t index, struct lumos_error *error) {
   const struct rebuild_item *item = &emission->rank->items.items[index];
   uint32_t drawn = rebuild_draw(emission->templates, item->like, item->turns);
@@ -210,8 +228,10 @@ static bool build_item(struct emission *emission, uint32_t index, struct lumos_e
                       emission->from->ranks.items[block->rank].rank);
   }
   rebuild_spans_begin_block(emission->spans, block);
+  int64_t seam =
+      emission->recorded ? LUMOS_ABSENT : rebuild_seam_lag(&emission->seams, block, seam_of(emission, index));
   for (uint32_t i = 0; i < block->count; i++) {
-    struct lumos_built_task task = build_task(emission, item, block->first + i);
+    struct lumos_built_task task = build_task(emission, item, block->first + i, i == 0 ? seam : LUMOS_ABSENT);
     built->first = i == 0 ? task.number : built->first;
   }
   build_devices(emission, item, block, built);
@@ -251,6 +271,9 @@ static void tie_deps(const struct emission *emission, uint32_t index, uint32_t l
       continue;
     }
     struct lumos_built_task src = find_built(emission, index, dep->src);
+    if (dep->kind == LUMOS_HANDOVER && !emission->recorded && seam_of(emission, index) == REBUILD_SEAM_GOES_ON) {
+      continue;
+    }
     if (dep->kind == LUMOS_HANDOVER && (src.number == LUMOS_NONE || !emission->recorded)) {
       src = last_on(emission, from->tasks.items[dep->src].lane);
     }
@@ -288,12 +311,6 @@ static bool is_handed(const struct emission *emission, uint32_t task) {
   return false;
 }
 
-/* A recorded hand-over of a rank from one of its threads to another; LUMOS_NONE: there is none. */
-static uint32_t find_hand_over(const struct emission *emission, uint32_t from, uint32_t to) {
-  uint32_t pair = lumos_known_number(&emission->thread_pairs, lumos_key_pair(from, to));
-  return pair == LUMOS_NO_NUMBER ? LUMOS_NONE : emission->hand_overs.items[pair];
-}
-
 /* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
 static void tie_threads(const struct emission *emission, uint32_t index) {
   const struct rebuild_item *item = &emission->rank->items.items[index];
@@ -309,11 +326,13 @@ static void tie_threads(const struct emission *emission, uint32_t index) {
   const struct lumos_rank *rank = &emission->from->ranks.items[block->rank];
   uint32_t from = rebuild_lane_of_rank(emission->from, thread_before, rank);
   uint32_t to = rebuild_lane_of_rank(emission->from, thread, rank);
-  uint32_t like = from == LUMOS_NONE || to == LUMOS_NONE ? LUMOS_NONE : find_hand_over(emission, from, to);
-  if (like != LUMOS_NONE) {
+  uint32_t like = LUMOS_NONE;
+  int64_t wake = 0;
+  if (from != LUMOS_NONE && to != LUMOS_NONE && rebuild_seam_wake(&emission->seams, from, to, &wake, &like)) {
     struct lumos_built_task src = {emission->built[index - 1].first + before->count - 1};
-    lumos_build_dep(emission->builder, like, src, LUMOS_ABSENT,
-                    (struct lumos_built_task){emission->built[index].first});
+    int64_t own = rebuild_seam_lag(&emission->seams, block, REBUILD_SEAM_HANDED);
+    lumos_build_hand_over(emission->builder, like, src, wake + (own > 0 ? own : 0),
+                          (struct lumos_built_task){emission->built[index].first});
   }
 }
 
@@ -600,6 +619,7 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   emission->rooms = (struct rebuild_rooms){.awaited = false};
   if (!plan->recorded) {
     emission->rooms = rebuild_rooms_find(from);
+    rebuild_seams_find(&emission->seams, emission->blocks);
   }
   emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;
   if (!plan->recorded) {
@@ -628,8 +648,9 @@ static void close_emission(struct emission *emission) {
   free(emission->deps);
   free(emission->same);
   free(emission->latest);
-  lumos_numbering_free(&emission->thread_pairs);
-  lumos_vector_free(&emission->hand_overs);
+  if (!emission->recorded) {
+    rebuild_seams_free(&emission->seams);
+  }
 }
 
 struct lumos_job *rebuild_emit(const struct rebuild_templates *templates, const struct rebuild_plan *plan,

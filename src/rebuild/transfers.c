@@ -1,6 +1,7 @@
 #include "rebuild/transfers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum launches { NOTHING, WORK, TRANSFER };
 
@@ -24,11 +25,17 @@ static void find_launches(struct scan *scan) {
   }
 }
 
-/* The outermost operator around a task; LUMOS_NONE: there is none. */
+/* PyTorch notes so what it launches for several sends and receives at once, which is in no operator. */
+static bool is_batch(const struct lumos_job *job, uint32_t span) {
+  return job->spans.items[span].kind == LUMOS_SPAN_ANNOTATION &&
+         strcmp(lumos_string(job->strings, job->spans.items[span].name), "nccl:coalesced") == 0;
+}
+
+/* The outermost operator around a task, or the batch; LUMOS_NONE: there is none. */
 static uint32_t outermost(const struct lumos_job *job, uint32_t task) {
   uint32_t found = LUMOS_NONE;
   for (uint32_t span = job->tasks.items[task].span; span != LUMOS_NONE; span = job->spans.items[span].parent) {
-    found = job->spans.items[span].kind == LUMOS_SPAN_OP ? span : found;
+    found = job->spans.items[span].kind == LUMOS_SPAN_OP || is_batch(job, span) ? span : found;
   }
   return found;
 }
@@ -58,7 +65,22 @@ static uint32_t end_of_launch(const struct scan *scan, uint32_t t, uint32_t end)
   return op == LUMOS_NONE ? t + 1 : t;
 }
 
-static uint32_t end_of_transfer(const struct scan *scan, uint32_t t, uint32_t end) {
+/* PyTorch's op in which a thread lets the compute stream wait for what it asked for; of which stream was not recorded. */
+static bool is_wait(const struct scan *scan, uint32_t first, uint32_t end) {
+  const struct lumos_job *job = scan->job;
+  uint32_t op = outermost(job, first), waits = 0;
+  bool named =
+      op != LUMOS_NONE && strcmp(lumos_string(job->strings, job->spans.items[op].name), "record_param_comms") == 0;
+  for (uint32_t t = first; named && t < end && is_within(job, t, op); t++) {
+    const struct lumos_detail *detail = lumos_detail_of(job, &job->tasks.items[t]);
+    named = scan->launches[t] == NOTHING && !scan->cuts[t];
+    waits += detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane == LUMOS_NONE;
+  }
+  return named && waits > 0;
+}
+
+/* unawaited: transfers that the thread has asked for, and not awaited. */
+static uint32_t end_of_transfer(const struct scan *scan, uint32_t t, uint32_t end, uint32_t *unawaited) {
   uint32_t stream = scan->stream[t], to = end_of_launch(scan, t, end);
   for (uint32_t u = t + 1; u < end && scan->launches[u] == NOTHING && !scan->cuts[u]; u++) {
     if (u >= to && lets_wait(scan->job, u, stream)) {
@@ -66,17 +88,21 @@ static uint32_t end_of_transfer(const struct scan *scan, uint32_t t, uint32_t en
     }
     to = speaks_of(scan->job, u, stream) && u + 1 > to ? end_of_launch(scan, u, end) : to;
   }
+  for (; *unawaited > 0 && to < end && is_wait(scan, to, end); (*unawaited)--) {
+    to = end_of_launch(scan, to, end);
+  }
   return to;
 }
 
 static void scan_thread(const struct scan *scan, const struct lumos_lane *lane) {
-  uint32_t end = lane->task_first + lane->task_count, from = lane->task_first;
+  uint32_t end = lane->task_first + lane->task_count, from = lane->task_first, unawaited = 0;
   for (uint32_t t = from; t < end; t++) {
     from = scan->cuts[t] ? t : from;
     if (scan->launches[t] == WORK) {
       from = end_of_launch(scan, t, end);
     } else if (scan->launches[t] == TRANSFER) {
-      uint32_t to = end_of_transfer(scan, t, end);
+      unawaited++;
+      uint32_t to = end_of_transfer(scan, t, end, &unawaited);
       for (uint32_t u = from; u < to; u++) {
         scan->transfers[u] = t;
       }
