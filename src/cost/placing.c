@@ -91,7 +91,7 @@ struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumo
   if (told != LUMOS_ABSENT_INT) {
     return (struct lumos_nodes){told, false};
   }
-  struct lumos_numbering hosts = {0}, seen = {0}; /* seen: ranks of hosts; those built like one rank are one */
+  struct lumos_numbering hosts = {0};
   LUMOS_VECTOR(struct placed) ranks = {0};
   int32_t most = 0;
   uint32_t *counts = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *counts);
@@ -99,17 +99,11 @@ struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumo
     const struct lumos_rank *rank = &job->ranks.items[r];
     if (rank->host != LUMOS_NO_STRING) {
       uint32_t host = lumos_number_of(&hosts, rank->host);
-      size_t before = seen.keys.count;
-      int32_t number = rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from;
-      (void)lumos_number_of(&seen, lumos_key_pair(host, (uint32_t)number));
-      if (seen.keys.count > before) {
-        lumos_vector_push(&ranks, ((struct placed){number, host}));
-        counts[host]++;
-      }
+      lumos_vector_push(&ranks, ((struct placed){rank->rank, host}));
+      counts[host]++;
       most = (int32_t)counts[host] > most ? (int32_t)counts[host] : most;
     }
   }
-  lumos_numbering_free(&seen);
   bool several = hosts.keys.count > 1;
   int32_t size = several ? node_size_of(ranks.items, ranks.count, most) : most > GPUS ? most : GPUS;
   lumos_vector_free(&ranks);

@@ -9,6 +9,7 @@
 #include "rebuild/error.h"
 #include "rebuild/fold.h"
 #include "rebuild/gradients.h"
+#include "rebuild/hosts.h"
 #include "rebuild/kept.h"
 #include "rebuild/learn.h"
 #include "rebuild/legal.h"
@@ -402,6 +403,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
       cut(job, asked, &blocks, &templates, error) &&
       (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
   if (done && !is_as_recorded(asked)) {
+    rebuild_place_ranks(both.built, job);
     rebuild_strip_alone(both.built, job);
     if (asked->recompute == LUMOS_RECOMPUTE_NONE) {
       rebuild_strip_again(both.built, job);
