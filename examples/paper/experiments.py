@@ -1,12 +1,14 @@
 """The experiments of the Lumos paper on the emulated cluster: every number into one file, FOLDER/paper.json.
 
-experiments.py [--quick] BIN FOLDER
+experiments.py [--quick] [--only CASE]... BIN FOLDER
 
 A case is one run of the emulated cluster and what the tools make of it. Its figures are kept in FOLDER/cases/NAME.json until all cases are
 done; its traces are removed as soon as they are read. Times are in ms, errors and shares in percent, if nothing else is said.
 """
 
+import argparse
 import csv
+import fnmatch
 import json
 import os
 import resource
@@ -14,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import time
+
+import tables
 
 GPT = "--seq 2048 --micro-batch 1 --vocab 51200"
 MODELS = {
@@ -52,6 +56,7 @@ class Cluster:
         self.cases = os.path.join(folder, "cases")
         self.traces = os.path.join(folder, "traces")
         self.graph = os.path.join(folder, "base.graph")
+        self.version = version()
         os.makedirs(self.cases, exist_ok=True)
 
     def tool(self, name):
@@ -87,6 +92,7 @@ class Cluster:
             figures = work()
             figures["wall_s"] = round(time.time() - start, 1)
             figures["cpu_s"] = round(cpu_seconds() - used, 1)
+            figures["version"] = self.version
             with open(path + ".new", "w") as file:
                 json.dump(figures, file)
             os.rename(path + ".new", path)
@@ -204,8 +210,8 @@ def prediction(cluster, change, options):
     return {"change": change, "true": true, **predicted, "error": round(100 * (predicted["step"] / true["step"] - 1), 3), "parts": mean_parts(metrics, steps)}
 
 
-def record_base(cluster, options, ranks):
-    true = cluster.emulate(options, ranks)
+def record_base(cluster):
+    true = cluster.emulate(f"{GPT} {MODELS['15B']} {spread(*BASE)}", BASE_RANKS)
     cluster.run("lumos-graph", cluster.traces, "-o", cluster.graph)
     return true
 
@@ -241,41 +247,70 @@ def memory_gb():
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
 
 
-def main(arguments):
-    quick = "--quick" in arguments
-    binaries, folder = [argument for argument in arguments if argument != "--quick"]
-    cluster = Cluster(binaries, os.path.abspath(folder))
+def version():
+    """Of the code, so that a reader sees whether all cases were run with the same: the last commit to it, where this is a checkout."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    found = subprocess.run(["git", "-C", root, "log", "-1", "--format=%h", "--abbrev=9", "--", "include", "src", "tests/emulator"], capture_output=True, text=True)
+    return found.stdout.strip() or "unknown"
+
+
+def plan(cluster, quick, reality):
+    """What to run: the name of each case and its work, in the order of the page."""
+    cases = {"base": lambda: record_base(cluster)}
+    for c in PARALLELISM[:1] if quick else PARALLELISM:
+        change, options = f"--dp {c[2]} --pp {c[1]} --micro-batches {c[0] * c[1]}", f"{MODELS['15B']} {spread(*c)}"
+        cases["parallelism-" + name_of(c)] = lambda change=change, options=options: prediction(cluster, change, options)
+    for v in ["V1"] if quick else VARIANTS:
+        change, options = f"{VARIANTS[v]} {BUCKETS}" if "hidden" in VARIANTS[v] else VARIANTS[v], f"{MODELS['15B']} {VARIANTS[v]} {spread(*BASE)}"
+        cases["model-" + v] = lambda change=change, options=options: prediction(cluster, change, options)
+    if not quick:
+        cases["busy"] = lambda: busy(cluster)
+    for model, c in [("15B", BASE), ("15B", (2, 4, 2))] if quick else [(model, c) for model in CONFIGURATIONS for c in CONFIGURATIONS[model]]:
+        cases[f"replay-{model}-{name_of(c)}"] = lambda model=model, c=c: replay(cluster, model, c)
+    for run in [] if quick else reality["reality"]:
+        work = (lambda run=run: products(cluster, run["gpus"])) if "gpus" in run else (lambda run=run: published(cluster, run["shape"], run["changes"]))
+        cases["reality-" + run["name"]] = work
+    if not quick:
+        models = tables.Models(cluster.tool, cluster.folder)
+        cases["table-products"] = lambda: tables.products(models, reality["tables"]["products"])
+        cases["table-transfers"] = lambda: tables.transfers(models, reality["tables"]["transfers"])
+    return cases
+
+
+def finished(cluster, names):
+    """The figures of the cases that are done: of this run, or in an earlier paper.json."""
+    path, cases = os.path.join(cluster.folder, "paper.json"), {}
+    if os.path.exists(path):
+        with open(path) as file:
+            cases = json.load(file).get("cases", {})
+    return {name: cluster.case(name, None) if cluster.has(name) else cases[name] for name in names if cluster.has(name) or name in cases}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", action="append", metavar="CASE", help="this case, or those that a pattern fits; the others stay as they are in paper.json")
+    parser.add_argument("binaries")
+    parser.add_argument("folder")
+    arguments = parser.parse_args()
+    cluster = Cluster(arguments.binaries, os.path.abspath(arguments.folder))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "published.json")) as file:
-        reality = json.load(file)["reality"]
+        reality = json.load(file)
 
-    base_options = f"{GPT} {MODELS['15B']} {spread(*BASE)}"
-    parallelism, variants = (PARALLELISM[:1], ["V1"]) if quick else (PARALLELISM, VARIANTS)
-    changes = [("parallelism-" + name_of(c), f"--dp {c[2]} --pp {c[1]} --micro-batches {c[0] * c[1]}", f"{MODELS['15B']} {spread(*c)}") for c in parallelism]
-    changes += [("model-" + v, f"{VARIANTS[v]} {BUCKETS}" if "hidden" in VARIANTS[v] else VARIANTS[v], f"{MODELS['15B']} {VARIANTS[v]} {spread(*BASE)}") for v in variants]
-
-    base = cluster.case("base", lambda: record_base(cluster, base_options, BASE_RANKS))
-    wanted = [name for name, _, _ in changes] + ([] if quick else ["busy"])
-    if not os.path.exists(cluster.graph) and not all(cluster.has(name) for name in wanted):
-        record_base(cluster, base_options, BASE_RANKS)  # of an earlier run, which was stopped, only the figures are left
-    predictions = [{"name": name, **cluster.case(name, lambda: prediction(cluster, change, options))} for name, change, options in changes]
-    curve = None if quick else cluster.case("busy", lambda: busy(cluster))
+    cases = plan(cluster, arguments.quick, reality)
+    unknown = [pattern for pattern in arguments.only or [] if not fnmatch.filter(cases, pattern)]
+    if unknown:
+        sys.exit(f"experiments.py: no case is named {unknown[0]}; there are: {', '.join(cases)}")
+    chosen = [name for name in cases if not arguments.only or any(fnmatch.fnmatchcase(name, pattern) for pattern in arguments.only)]
+    for name in chosen:
+        if name.startswith(("parallelism-", "model-", "busy")) and not cluster.has(name) and not os.path.exists(cluster.graph):
+            record_base(cluster)  # of an earlier run only the figures are left
+        cluster.case(name, cases[name])
     if os.path.exists(cluster.graph):
         os.remove(cluster.graph)
 
-    chosen = [("15B", BASE), ("15B", (2, 4, 2))] if quick else [(model, c) for model in CONFIGURATIONS for c in CONFIGURATIONS[model]]
-    replays = [cluster.case(f"replay-{model}-{name_of(c)}", lambda: replay(cluster, model, c)) for model, c in chosen]
-
-    real = []
-    for run in [] if quick else reality:
-        if "gpus" in run:
-            figures = cluster.case("reality-" + run["name"], lambda: products(cluster, run["gpus"]))
-        else:
-            figures = cluster.case("reality-" + run["name"], lambda: published(cluster, run["shape"], run["changes"]))
-        real.append({"name": run["name"], **figures})
-
-    cases = [base, *predictions, *([curve] if curve else []), *replays, *real]
-    result = {"quick": quick, "run": {"wall_s": round(sum(case["wall_s"] for case in cases)), "cpu_s": round(sum(case["cpu_s"] for case in cases)), "cores": os.cpu_count(), "memory_gb": memory_gb()},
-              "base_step": base["step"], "predictions": predictions, "busy": curve, "replay": replays, "reality": real}
+    done = finished(cluster, cases)
+    result = {"quick": arguments.quick, "machine": {"cores": os.cpu_count(), "memory_gb": memory_gb()}, "left_out": [name for name in cases if name not in done], "cases": done}
     shutil.rmtree(cluster.traces, ignore_errors=True)
     with open(os.path.join(cluster.folder, "paper.json"), "w") as file:
         json.dump(result, file, indent=1)
@@ -284,4 +319,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
