@@ -325,6 +325,17 @@ struct lumos_model_description {
   lumos_string_id unknown;
 };
 
+/* PyTorch's allocator has given memory of a GPU out, or taken it back ("[memory]" of a recording with profile_memory): what
+ * it holds from then on. */
+struct lumos_memory_event {
+  int64_t t;                   /* on the clock of the rank's CPU rows, from the epoch */
+  int64_t allocated, reserved; /* bytes: in tensors; taken from the driver, LUMOS_ABSENT */
+  int32_t rank;                /* its number */
+  int32_t device;              /* as recorded */
+  int32_t step;                /* in which the CPU was then */
+  lumos_string_id unknown;
+};
+
 /* An error that changed durations have in common, such as the one of a model of matrix products: they are all too long
  * together, or all too short. */
 struct lumos_common_error {
@@ -401,6 +412,7 @@ struct lumos_job {
   LUMOS_VECTOR(struct lumos_run) runs;       /* count 0 or tasks.count */
   LUMOS_VECTOR(struct lumos_detail) details;
   LUMOS_VECTOR(struct lumos_peer) peers;
+  LUMOS_VECTOR(struct lumos_memory_event) memory; /* of a rank in the order of time */
   LUMOS_VECTOR(struct lumos_dep) deps;
   LUMOS_VECTOR(struct lumos_collective) collectives;
   LUMOS_VECTOR(uint32_t) members;
@@ -431,6 +443,7 @@ extern const struct lumos_span lumos_span_empty;
 extern const struct lumos_task lumos_task_empty;
 extern const struct lumos_timing lumos_timing_empty;
 extern const struct lumos_detail lumos_detail_empty;
+extern const struct lumos_memory_event lumos_memory_event_empty;
 extern const struct lumos_dep lumos_dep_empty;
 extern const struct lumos_collective lumos_collective_empty;
 extern const struct lumos_model_description lumos_model_description_empty;

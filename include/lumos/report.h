@@ -28,6 +28,7 @@ enum lumos_report_view {
   LUMOS_VIEW_LAYERS,        /* GPU time by layer */
   LUMOS_VIEW_OPPORTUNITIES, /* what would help most */
   LUMOS_VIEW_BUSY,          /* how busy GPUs are over time */
+  LUMOS_VIEW_MEMORY,        /* how much memory a GPU has allocated over time */
   LUMOS_VIEW_CHANGE,        /* of a changed job: from the measured step to the predicted one */
 };
 
@@ -67,7 +68,7 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities", "change"; NULL for an unknown view. */
+/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities", "memory", "change"; NULL for an unknown view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);

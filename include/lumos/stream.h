@@ -30,6 +30,7 @@
  *               micro_batches? parallel?{tp? pp? dp? cp? ep?} recorded?t{ranks? layers? micro_batches? tp? pp? dp?
  *               cp? ep?} evidence?{of each of these, under its name: a text}; at most one (g)
  *   common_error id name sigma source (t)
+ *   memory      rank device step t allocated reserved?
  *   pass        rank stage? step phase? micro_batch? chunk track start dur (t)
  *   metric      name value unit scope{rank? step? lane? kind? group? layer? task? stage? peer? op? module? name?
  *               phase?} source of? low? high? (g, s)
@@ -37,8 +38,8 @@
  *   end         counts{type: lines of that type, the end line included}
  *
  * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq);
- * then dep, collective, model, common_error, pass, metric, note, unknown types, end. A reader wants lumos first and end
- * last and takes the rest in any order; only the order of dep, pass, metric, note and unknown records among themselves
+ * then memory, dep, collective, model, common_error, pass, metric, note, unknown types, end. A reader wants lumos first and end
+ * last and takes the rest in any order; only the order of memory, dep, pass, metric, note and unknown records among themselves
  * is kept.
  *
  * What a field means
@@ -54,6 +55,8 @@
  *                    parallel: how many ranks along each axis, pp the number of pipeline stages. evidence is a text:
  *                    where the number comes from, such as names of groups, communication, shapes (then of which op), or
  *                    a file. recorded: of a rebuilt job, the configuration that it was built from, and its ranks.
+ *   memory           what PyTorch's allocator holds of a GPU from t on, by "[memory]" events of a recording with
+ *                    profile_memory: bytes given out, and bytes taken from the driver. t counts on the clock of the CPU.
  *   pass             of a rebuilt job: what a stage (rank: its number in the recorded job) did in one recorded step, for
  *                    one phase of one micro-batch, without an interruption; without a phase, communication while no
  *                    pass ran. start counts from that of the step; chunk and track count from 0.

@@ -112,6 +112,7 @@ const struct lumos_model_description lumos_model_description_empty = {
     .recorded = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, NO_SIZES},
 };
 const struct lumos_common_error lumos_common_error_empty = {.sigma = NO_DECIMAL};
+const struct lumos_memory_event lumos_memory_event_empty = {.reserved = LUMOS_ABSENT};
 const struct lumos_recorded_pass lumos_recorded_pass_empty = {.stage = LUMOS_ABSENT_INT,
                                                               .micro_batch = LUMOS_ABSENT_INT};
 const struct lumos_metric lumos_metric_empty = {.low = NO_DECIMAL, .high = NO_DECIMAL, .scope = NO_SCOPE};
@@ -147,6 +148,7 @@ void lumos_job_free(struct lumos_job *job) {
   lumos_vector_free(&job->members);
   lumos_vector_free(&job->models);
   lumos_vector_free(&job->common_errors);
+  lumos_vector_free(&job->memory);
   lumos_vector_free(&job->recorded_passes);
   lumos_vector_free(&job->metrics);
   lumos_vector_free(&job->notes);

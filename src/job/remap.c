@@ -260,6 +260,7 @@ void lumos_job_append(struct lumos_job *job, struct lumos_job *other) {
   APPEND(spans);
   APPEND(tasks);
   APPEND(details);
+  APPEND(memory);
   APPEND(timings);
   APPEND(peers);
   APPEND(notes);

@@ -23,6 +23,7 @@ const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
                      .sizes = {sizeof(struct lumos_task), sizeof(struct lumos_timing), sizeof(struct lumos_run),
                                sizeof(struct lumos_detail)},
                      .empty = {&lumos_task_empty, &lumos_timing_empty, &lumos_run_empty, &lumos_detail_empty}},
+    [RECORD_MEMORY] = RECORD("memory", memory_fields, memory_event, ),
     [RECORD_DEP] = RECORD("dep", dep_fields, dep, .by = LUMOS_STAGE_GRAPH),
     [RECORD_COLLECTIVE] = RECORD("collective", collective_fields, collective, .by = LUMOS_STAGE_GRAPH),
     [RECORD_MODEL] = RECORD("model", model_fields, model_description, .by = LUMOS_STAGE_GRAPH),
@@ -95,6 +96,8 @@ void *lumos_part_items(const struct lumos_job *job, enum lumos_record_kind kind,
              : part == PART_TIMING ? ITEMS(timings)
              : part == PART_RUN    ? ITEMS(runs)
                                    : ITEMS(details);
+    case RECORD_MEMORY:
+      return ITEMS(memory);
     case RECORD_DEP:
       return ITEMS(deps);
     case RECORD_COLLECTIVE:

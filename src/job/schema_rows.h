@@ -47,6 +47,8 @@
   { KEY(name), .kind = field, AT(struct lumos_common_error, member), __VA_ARGS__ }
 #define PASS(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_recorded_pass, member), __VA_ARGS__ }
+#define MEMORY(name, field, member, ...) \
+  { KEY(name), .kind = field, AT(struct lumos_memory_event, member), __VA_ARGS__ }
 #define METRIC(name, field, member, ...) \
   { KEY(name), .kind = field, AT(struct lumos_metric, member), __VA_ARGS__ }
 #define NOTE(name, field, member, ...) \
@@ -360,6 +362,17 @@ static const struct lumos_field common_error_fields[] = {
     UNKNOWN(struct lumos_common_error),
 };
 
+static const struct lumos_field memory_fields[] = {
+    TYPE,
+    MEMORY("rank", FIELD_SMALL, rank, REQUIRED, ZERO),
+    MEMORY("device", FIELD_SMALL, device, REQUIRED, ZERO),
+    MEMORY("step", FIELD_SMALL, step, REQUIRED, ZERO),
+    MEMORY("t", FIELD_INSTANT, t, REQUIRED),
+    MEMORY("allocated", FIELD_INTEGER, allocated, REQUIRED, ZERO),
+    MEMORY("reserved", FIELD_INTEGER, reserved, ZERO),
+    UNKNOWN(struct lumos_memory_event),
+};
+
 static const struct lumos_field pass_fields[] = {
     TYPE,
     PASS("rank", FIELD_SMALL, rank, REQUIRED, ZERO),
@@ -458,6 +471,7 @@ static const struct lumos_field task_links[] = {TASK("detail", LINK_DETAIL, deta
 #undef COLLECTIVE
 #undef MODEL
 #undef COMMON_ERROR
+#undef MEMORY
 #undef METRIC
 #undef NOTE
 #undef BARE

@@ -317,6 +317,13 @@ static const struct lumos_metric_definition definitions[] = {
      "the recorded ops in their order: what each allocates, by its shapes and number formats, what autograd keeps for "
      "the backward pass, and when that is freed. What the allocator holds in reserve, the CUDA context and NCCL's "
      "buffers come on top."},
+    {"memory_recorded_peak", "recorded peak memory", "bytes", NULL,
+     "The most memory that PyTorch's allocator had given out for a rank's GPU in the recorded steps, by the trace's "
+     "memory events. Record with profile_memory=True to have them."},
+    {"memory_reserved_peak", "reserved peak memory", "bytes", NULL,
+     "The most memory that PyTorch's allocator had taken from the driver for a rank's GPU in the recorded steps, by "
+     "the "
+     "trace's memory events. What is reserved but not allocated is kept for later, or lies in pieces."},
     {"memory_part", "part of the peak memory", "bytes", "memory_peak",
      "What the peak memory is made of. Parameters, gradients and the optimizer's state: by the gradients' shapes and "
      "the "

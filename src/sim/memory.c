@@ -20,12 +20,17 @@ static bool do_rank(void *context, size_t rank, bool callers) {
   return true;
 }
 
-static void add(struct lumos_job *job, const char *name, uint32_t rank, const char *kind, int64_t value) {
+static void add_from(struct lumos_job *job, const char *name, uint32_t rank, const char *kind, int64_t value,
+                     enum lumos_source source) {
   struct lumos_scope scope = lumos_everywhere;
   scope.rank = job->ranks.items[rank].rank;
   scope.kind = kind == NULL ? LUMOS_NO_STRING : lumos_intern_text(job->strings, kind);
   int64_t most = LUMOS_TIME_LIMIT - 1; /* a stream may claim more than there is */
-  lumos_metric_add(job, name, &scope, LUMOS_METRIC_SIMULATED, (struct lumos_decimal){value < most ? value : most, 0});
+  lumos_metric_add(job, name, &scope, source, (struct lumos_decimal){value < most ? value : most, 0});
+}
+
+static void add(struct lumos_job *job, const char *name, uint32_t rank, const char *kind, int64_t value) {
+  add_from(job, name, rank, kind, value, LUMOS_METRIC_SIMULATED);
 }
 
 static void write_rank(struct lumos_job *job, uint32_t rank, const struct lumos_footprint *footprint,
@@ -120,6 +125,44 @@ static void note_overflow(struct lumos_job *job, uint32_t rank, const struct lum
   lumos_text_free(&cure);
 }
 
+/* --- What was recorded --- */
+
+/* Of a rank that has several GPUs the one that most is allocated on. */
+struct recorded {
+  int64_t allocated, reserved; /* LUMOS_ABSENT: nothing was */
+  int32_t device;
+};
+
+static void write_recorded(struct lumos_job *job) {
+  struct recorded *peaks = lumos_allocate(job->ranks.count * sizeof *peaks + 1);
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    peaks[r] = (struct recorded){LUMOS_ABSENT, LUMOS_ABSENT, 0};
+  }
+  for (size_t i = 0; i < job->memory.count; i++) {
+    const struct lumos_memory_event *event = &job->memory.items[i];
+    uint32_t r = lumos_job_rank(job, event->rank);
+    if (r != LUMOS_NONE && event->allocated > peaks[r].allocated) { /* LUMOS_ABSENT is below all */
+      peaks[r] = (struct recorded){event->allocated, LUMOS_ABSENT, event->device};
+    }
+  }
+  for (size_t i = 0; i < job->memory.count; i++) {
+    const struct lumos_memory_event *event = &job->memory.items[i];
+    uint32_t r = lumos_job_rank(job, event->rank);
+    if (r != LUMOS_NONE && event->device == peaks[r].device && event->reserved > peaks[r].reserved) {
+      peaks[r].reserved = event->reserved;
+    }
+  }
+  for (uint32_t r = 0; r < job->ranks.count; r++) {
+    if (peaks[r].allocated != LUMOS_ABSENT) {
+      add_from(job, "memory_recorded_peak", r, NULL, peaks[r].allocated, LUMOS_METRIC_MEASURED);
+    }
+    if (peaks[r].reserved != LUMOS_ABSENT) {
+      add_from(job, "memory_reserved_peak", r, NULL, peaks[r].reserved, LUMOS_METRIC_MEASURED);
+    }
+  }
+  free(peaks);
+}
+
 void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hardware) {
   struct work work = {
       .job = job, .hardware = hardware, .footprints = lumos_allocate_zeroed(job->ranks.count, sizeof *work.footprints)};
@@ -139,6 +182,7 @@ void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hard
   for (int state = 0; state <= LUMOS_MEMORY_AGAIN; state++) {
     note_unknown(job, (enum lumos_memory_state)state, states[state]);
   }
+  write_recorded(job);
   if (fullest != LUMOS_NONE) {
     note_overflow(job, fullest, &work.footprints[fullest], lumos_memory_capacity(job, fullest, hardware));
   }

@@ -5,7 +5,8 @@
 #include <lumos/hardware.h>
 #include <lumos/job.h>
 
-/* Metrics memory_peak, memory_part, memory_capacity, memory_micro_batch, memory_in_flight of ranks, and notes: what does not fit, and why
+/* Metrics memory_peak, memory_part, memory_capacity, memory_micro_batch, memory_in_flight of ranks, memory_recorded_peak and
+ * memory_reserved_peak of those whose recording has memory events, and notes: what does not fit, and why
  * nothing is known. O(tasks). */
 void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hardware);
 

@@ -170,6 +170,9 @@ static bool file_record(struct lumos_reader *reader, enum lumos_record_kind kind
       return room_for_one(reader, job->spans.count);
     case RECORD_TASK:
       return file_task(reader);
+    case RECORD_MEMORY:
+      lumos_vector_push(&job->memory, reader->other.memory);
+      return room_for_one(reader, job->memory.count);
     case RECORD_DEP:
       lumos_vector_push(&job->deps, reader->other.dep);
       return true;

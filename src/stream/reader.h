@@ -96,6 +96,7 @@ struct lumos_reader {
     struct lumos_collective collective;
     struct lumos_model_description model;
     struct lumos_common_error common_error;
+    struct lumos_memory_event memory;
     struct lumos_recorded_pass pass;
     struct lumos_metric metric;
     struct lumos_note note;

@@ -91,6 +91,7 @@ void lumos_stream_write(const struct lumos_job *job, struct lumos_text *text) {
     put_records(&writer, RECORD_SPAN, rank->span_first, rank->span_count);
     put_tasks(&writer, rank->task_first, rank->task_count);
   }
+  put_records(&writer, RECORD_MEMORY, 0, job->memory.count);
   put_records(&writer, RECORD_DEP, 0, job->deps.count);
   put_records(&writer, RECORD_COLLECTIVE, 0, job->collectives.count);
   put_records(&writer, RECORD_MODEL, 0, job->models.count);

@@ -87,8 +87,9 @@ bool tool_picturing_check(struct tool_picturing *picturing, const char *output, 
     return lumos_fail(error, "--span is for the timeline; add --view gantt");
   }
   if (picturing->ranks != NULL && report->view != LUMOS_VIEW_GANTT && report->view != LUMOS_VIEW_BREAKDOWN &&
-      report->view != LUMOS_VIEW_DEFAULT) {
-    return lumos_fail(error, "--ranks is for the breakdown and the timeline; add --view breakdown or --view gantt");
+      report->view != LUMOS_VIEW_MEMORY && report->view != LUMOS_VIEW_DEFAULT) {
+    return lumos_fail(
+        error, "--ranks is for breakdown, timeline and memory; add --view breakdown, --view gantt or --view memory");
   }
   return (picturing->picture == NULL || check_picture(picturing, output, report, error)) &&
          (picturing->size == NULL || read_size(picturing->size, report, error)) &&

@@ -15,6 +15,10 @@ const struct trace_arguments lumos_trace_no_arguments = {
     .occupancy = LUMOS_ABSENT,
     .graph_node = LUMOS_ABSENT,
     .wait_stream = LUMOS_ABSENT,
+    .device_type = LUMOS_ABSENT,
+    .device_id = LUMOS_ABSENT,
+    .allocated = LUMOS_ABSENT,
+    .reserved = LUMOS_ABSENT,
     .in_elements = LUMOS_ABSENT,
     .out_elements = LUMOS_ABSENT,
     .group_size = LUMOS_ABSENT,
@@ -88,6 +92,12 @@ struct trace_argument {
   X("stream", INTEGER, stream) \
   X("correlation", ID, correlation)
 
+#define MEMORY_ARGUMENTS(X)                \
+  X("Device Type", INTEGER, device_type)   \
+  X("Device Id", INTEGER, device_id)       \
+  X("Total Allocated", INTEGER, allocated) \
+  X("Total Reserved", INTEGER, reserved)
+
 #define ROW(key, kind, member) {key, sizeof(key) - 1, kind, offsetof(struct trace_arguments, member)},
 #define LENGTH(key, kind, member) | UINT64_C(1) << (sizeof(key) - 1)
 
@@ -98,6 +108,7 @@ static const struct trace_argument op_arguments[] = {OP_ARGUMENTS(ROW)};
 static const struct trace_argument device_arguments[] = {DEVICE_ARGUMENTS(ROW)};
 static const struct trace_argument sync_arguments[] = {SYNC_ARGUMENTS(ROW)};
 static const struct trace_argument overlay_arguments[] = {OVERLAY_ARGUMENTS(ROW)};
+static const struct trace_argument memory_arguments[] = {MEMORY_ARGUMENTS(ROW)};
 
 #define TABLE(rows, list, kind) \
   { rows, sizeof(rows) / sizeof *(rows), 0 list(LENGTH), kind }
@@ -117,6 +128,7 @@ static const struct trace_argument_table table_of_class[] = {
     [TRACE_MEMCPY] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
     [TRACE_MEMSET] = TABLE(device_arguments, DEVICE_ARGUMENTS, TRACE_ARGUMENTS_OF_DEVICE),
     [TRACE_SYNC] = TABLE(sync_arguments, SYNC_ARGUMENTS, TRACE_ARGUMENTS_OF_SYNC),
+    [TRACE_MOMENT] = TABLE(memory_arguments, MEMORY_ARGUMENTS, TRACE_ARGUMENTS_OF_MEMORY),
     [TRACE_SESSION] = {NULL, 0, 0, TRACE_ARGUMENT_KINDS},
 };
 /* What was seen is a bit a row. */

@@ -19,6 +19,7 @@ struct trace_arguments {
   int64_t occupancy; /* millionths */
   int64_t graph_node;
   int64_t wait_stream, record_correlation;
+  int64_t device_type, device_id, allocated, reserved;
   int64_t in_elements, out_elements, group_size, comm_sequence, source, target, rank_start, rank_stride, comm_bytes;
   struct lumos_slice shapes, dtypes, finished;
   struct lumos_slice sync_kind, event;
@@ -39,6 +40,7 @@ enum trace_argument_kind {
   TRACE_ARGUMENTS_OF_DEVICE,
   TRACE_ARGUMENTS_OF_SYNC,
   TRACE_ARGUMENTS_OF_OVERLAY,
+  TRACE_ARGUMENTS_OF_MEMORY,
   TRACE_ARGUMENT_KINDS
 };
 

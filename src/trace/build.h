@@ -83,6 +83,8 @@ uint32_t lumos_trace_job_lane(struct trace_build *build, uint32_t lane);
 void lumos_trace_build_threads(struct trace_build *build, const uint32_t *sorted_lanes);
 /* `forward` of backward ops. */
 void lumos_trace_pair_gradients(struct trace_build *build);
+/* What the allocator held in the wanted steps; the others count as instants that are left out. */
+void lumos_trace_build_memory(struct trace_build *build);
 /* Tasks of every stream. */
 void lumos_trace_build_streams(struct trace_build *build, const uint32_t *sorted_lanes);
 /* `event` and `wait` of host calls. */

@@ -183,6 +183,16 @@ static void move_rows(struct trace *trace, int64_t by) {
     MOVE(&trace->device, by);
     MOVE(&trace->sessions, by);
   }
+  size_t kept = 0;
+  for (size_t i = 0; i < trace->memory.count; i++) {
+    struct trace_memory memory = trace->memory.items[i];
+    if (!is_far(memory.start, by)) {
+      memory.start -= by;
+      trace->memory.items[kept++] = memory;
+    }
+  }
+  trace->others['i'] += (int64_t)(trace->memory.count - kept); /* as those that say nothing of memory */
+  trace->memory.count = kept;
   if (trace->record_end != LUMOS_ABSENT) {
     trace->record_end = is_far(trace->record_end, by) ? LUMOS_ABSENT : trace->record_end - by;
   }

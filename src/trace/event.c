@@ -30,6 +30,7 @@ static const struct category categories[] = {
     CATEGORY("cuda_sync", TRACE_SYNC),
     CATEGORY("gpu_user_annotation", TRACE_OVERLAY),
     CATEGORY("overhead", TRACE_OVERLAY),
+    CATEGORY("cpu_instant_event", TRACE_MOMENT),
     CATEGORY("Trace", TRACE_SESSION),
 
     /* as they were spelled from 2020 to 2022 */
@@ -126,6 +127,11 @@ static const struct trace_argument_table *wanted_arguments(const struct fields *
   }
   if (fields->phase == 'X' && fields->category.bytes != NULL) {
     return lumos_trace_arguments_of(fields->class);
+  }
+  if (fields->phase == 'i') { /* memory */
+    return fields->category.bytes == NULL  ? NULL
+           : fields->class == TRACE_MOMENT ? lumos_trace_arguments_of(TRACE_MOMENT)
+                                           : &lumos_trace_arguments_none;
   }
   return fields->phase == 0 || fields->phase == 'X' ? NULL : &lumos_trace_arguments_none;
 }
@@ -742,6 +748,7 @@ static enum trace_outcome keep_row(struct trace_reader *reader, struct fields *f
   }
   switch (fields->class) {
     case TRACE_UNKNOWN:
+    case TRACE_MOMENT: /* with a duration it is none */
       keep_unknown(reader, fields);
       break;
     case TRACE_OVERLAY:
@@ -783,6 +790,22 @@ static void keep_metadata(struct trace_reader *reader, const struct fields *fiel
   }
 }
 
+/* Memory of a GPU; CPUs are of type 0. */
+static bool keep_memory(struct trace_reader *reader, const struct fields *fields) {
+  const struct trace_arguments *values = fields->values;
+  if (fields->class != TRACE_MOMENT || !lumos_json_is(&fields->name, "[memory]") || fields->start == LUMOS_ABSENT ||
+      values->device_type <= 0 || values->allocated < 0 || values->device_id < 0 || values->device_id > INT32_MAX) {
+    return false;
+  }
+  struct trace_memory memory = {.start = fields->start,
+                                .allocated = values->allocated,
+                                .reserved = values->reserved >= 0 ? values->reserved : LUMOS_ABSENT,
+                                .place = (int64_t)reader->trace->memory.count,
+                                .device = (int32_t)values->device_id};
+  lumos_vector_push(&reader->trace->memory, memory);
+  return true;
+}
+
 static enum trace_outcome keep_by_phase(struct trace_reader *reader, struct fields *fields, const char **reason) {
   struct trace *trace = reader->trace;
   switch (fields->phase) {
@@ -793,6 +816,8 @@ static enum trace_outcome keep_by_phase(struct trace_reader *reader, struct fiel
       if (lumos_json_is(&fields->name, "Record Window End")) {
         trace->record_end = fields->start;
         reader->remarks |= fields->lost ? TRACE_LOST : 0;
+      } else if (keep_memory(reader, fields)) {
+        return TRACE_GOOD;
       }
       break;
     case 'M':

@@ -286,6 +286,8 @@ static void build_records(struct trace_build *build) {
   lumos_trace_pair_gradients(build);
   lumos_trace_build_streams(build, lanes);
   lumos_vector_free(&trace->device);
+  lumos_trace_build_memory(build);
+  lumos_vector_free(&trace->memory);
   lumos_trace_mark_waits(build);
   lumos_vector_fit(&build->job->tasks);
   lumos_vector_fit(&build->job->spans);

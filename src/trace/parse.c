@@ -321,6 +321,9 @@ static void set_ranks(struct parsing *parsing) {
     for (size_t n = 0; n < part->job->notes.count; n++) {
       part->job->notes.items[n].scope.rank = part->rank;
     }
+    for (size_t m = 0; m < part->job->memory.count; m++) {
+      part->job->memory.items[m].rank = part->rank;
+    }
     check_world(part->job);
   }
 }

@@ -34,6 +34,7 @@ void lumos_trace_clear_own(struct trace *trace) {
   lumos_vector_free(&trace->lanes);
   lumos_vector_free(&trace->names);
   lumos_vector_free(&trace->sessions);
+  lumos_vector_free(&trace->memory);
   lumos_vector_free(&trace->categories);
   lumos_trace_free_order(&trace->host_order);
   lumos_trace_free_order(&trace->device_order);

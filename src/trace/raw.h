@@ -30,6 +30,7 @@ enum trace_class {
   TRACE_MEMCPY,
   TRACE_MEMSET,
   TRACE_SYNC,    /* cuda_sync rows */
+  TRACE_MOMENT,  /* instants of the CPU, of which "[memory]" is kept: what the allocator holds */
   TRACE_SESSION, /* the profiler's own row, as long as the recording */
 };
 
@@ -92,6 +93,13 @@ struct trace_lane {
   enum lumos_lane_kind kind;
   lumos_string_id process, native; /* of a stream: its device and its number */
   bool shared_number;              /* another process or device has a lane of the same number */
+};
+
+/* What the allocator of a GPU holds from then on. */
+struct trace_memory {
+  int64_t start, allocated, reserved; /* reserved: LUMOS_ABSENT */
+  int64_t place;                      /* in the file, among its like */
+  int32_t device;
 };
 
 struct trace_interval {
@@ -164,6 +172,7 @@ struct trace {
   struct lumos_strings *name_keys; /* id - 1 is the index in names: what "thread_name" events call a lane */
   LUMOS_VECTOR(lumos_string_id) names;
   LUMOS_VECTOR(struct trace_interval) sessions;
+  LUMOS_VECTOR(struct trace_memory) memory;    /* in file order */
   struct trace_order host_order, device_order; /* made by order.c */
   LUMOS_VECTOR(struct trace_hta_row) hta_rows; /* in file order */
   LUMOS_VECTOR(int64_t) hta_starts;            /* of rows that are kept nowhere else */

@@ -23,9 +23,11 @@ plain() { sed 's/\xc2\xa0/ /g' "$1" | tr -s ' \n' ' '; }
 has() { [[ $(plain "$1") == *"$2"* ]] || fail "$1 does not say '$2'"; }
 
 # --- Pictures ---
-for view in breakdown opportunities gantt busy pipeline layers graph; do
+lumos-sim --opportunities off "$source_folder/examples/pairs/h100/memory" >memory.sim || fail 'a recording with memory events cannot be simulated'
+for view in breakdown opportunities gantt busy memory pipeline layers graph; do
+  [ $view = memory ] && job=memory.sim ranks='1 rank' || job=sim ranks='2 ranks'
   for format in svg png pdf; do
-    expect 0 lumos-render sim --view $view --title "$title" -o $view.$format
+    expect 0 lumos-render $job --view $view --title "$title" -o $view.$format
   done
   tidy -xml -quiet -errors $view.svg >tidy.out 2>&1 || fail "$view.svg: $(head -3 tidy.out)"
   [ ! -s tidy.out ] || fail "$view.svg: $(head -3 tidy.out)"
@@ -34,7 +36,7 @@ for view in breakdown opportunities gantt busy pipeline layers graph; do
   pdftotext -layout $view.pdf pdf.text
   has svg.text "$title"
   has pdf.text "$title"
-  has pdf.text '2 ranks'
+  has pdf.text "$ranks"
   has pdf.text "Lumos $(lumos-render --version | sed 's/.* //; q')"
   # The picture is twice as wide and high in a PNG as in SVG, and three quarters in points; SVG alone rounds up to whole pixels.
   read -r width height < <(sed -nE 's/.*viewBox="0 0 ([0-9.]+) ([0-9.]+)".*/\1 \2/p' $view.svg)
@@ -181,5 +183,5 @@ fi
 for format in md json csv svg; do clean "report.$format"; done
 clean full.md
 [ -z "$(ls none* 2>/dev/null)" ] || fail "a failed run left $(ls none*)"
-proved 'seven formats and seven pictures say what the page says, by the word of file, tidy, pdfinfo, pdftotext, jq and cmark-gfm'
+proved 'seven formats and eight pictures say what the page says, by the word of file, tidy, pdfinfo, pdftotext, jq and cmark-gfm'
 finish

@@ -363,6 +363,11 @@ static void add_later_records(struct lumos_job *job) {
     }
     lumos_vector_push(&job->models, model);
   }
+  for (uint64_t left = pick(3); left > 0; left--) {
+    struct lumos_memory_event event = lumos_memory_event_empty;
+    fill_record(job, &nothing, RECORD_MEMORY, &event);
+    lumos_vector_push(&job->memory, event);
+  }
   for (uint64_t left = job->stage < LUMOS_STAGE_TRANSFORM ? 0 : pick(3); left > 0; left--) {
     struct lumos_recorded_pass pass = lumos_recorded_pass_empty;
     fill_record(job, &nothing, RECORD_PASS, &pass);

@@ -214,6 +214,8 @@ static void neighbours_are_apart(void **state) {
   const enum report_paint curves[] = {PAINT_BUSY_MEASURED, PAINT_BUSY_SIMULATED, PAINT_OCCUPIED_MEASURED,
                                       PAINT_OCCUPIED_SIMULATED};
   assert_apart(curves, sizeof curves / sizeof curves[0]);
+  const enum report_paint memory[] = {PAINT_ALLOCATED, PAINT_RESERVED};
+  assert_apart(memory, sizeof memory / sizeof memory[0]);
   const struct report_paint_row *both = report_paint_row(PAINT_OVERLAPPED);
   assert_string_equal(both->colour.light, report_paint_row(PAINT_COMPUTE)->colour.light);
   assert_string_equal(both->colour.dark, report_paint_row(PAINT_COMPUTE)->colour.dark);

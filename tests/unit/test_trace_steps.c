@@ -64,6 +64,36 @@ static void every_complete_step_is_kept(void **state) {
   lumos_job_free(job);
 }
 
+#define MEMORY(name, ts, type, device, rest)                                                                       \
+  ",{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"" name "\",\"pid\":1,\"tid\":10,\"ts\":" #ts \
+  ",\"args\":{\"Ev Idx\":1,\"Device Type\":" #type ",\"Device Id\":" #device ",\"Addr\":99,\"Bytes\":512" rest "}}"
+#define TOTALS(allocated, reserved) ",\"Total Allocated\":" #allocated ",\"Total Reserved\":" #reserved
+
+/* Of the steps that are wanted and of GPUs, in the order of time; what else there is counts among the instants. */
+static void memory_of_gpus_is_kept_by_step(void **state) {
+  (void)state;
+  static const char text[] = RECORDING(
+      MEMORY("[memory]", 330, 1, 0, TOTALS(300, 900)) MEMORY("[memory]", 120, 1, 0, TOTALS(100, 500))
+          MEMORY("[memory]", 130, 0, 0, TOTALS(7, 8)) MEMORY("[memory]", 230, 6, 1, TOTALS(200, 600))
+              MEMORY("[memory]", 340, 1, 0, ",\"Total Allocated\":250") MEMORY("[memory]", 450, 1, 0, TOTALS(1, 2))
+                  MEMORY("[OutOfMemory]", 140, 1, 0, TOTALS(3, 4)) MEMORY("[memory]", 150, 1, 0, "")
+                      MEMORY("[memory]", 330, 1, 0, TOTALS(290, 900)) WINDOW_END);
+  const struct lumos_memory_event expected[] = {
+      {110000, 100, 500, 0, 0, 4, 0}, {220000, 200, 600, 0, 1, 5, 0},           {320000, 300, 900, 0, 0, 6, 0},
+      {320000, 290, 900, 0, 0, 6, 0}, {330000, 250, LUMOS_ABSENT, 0, 0, 6, 0}};
+  struct lumos_job *job = parse_steps(text, "all");
+  assert_int_equal(job->memory.count, 5);
+  for (size_t i = 0; i < 5; i++) {
+    assert_memory_equal(&job->memory.items[i], &expected[i], sizeof expected[i]);
+  }
+  assert_non_null(strstr(string_of(job, find_note(job, "parse.left_out")->text), "The others: 5 instants, 2 CPU rows"));
+  lumos_job_free(job);
+  job = parse_steps(text, "5");
+  assert_int_equal(job->memory.count, 1);
+  assert_int_equal(job->memory.items[0].step, 5);
+  lumos_job_free(job);
+}
+
 static struct lumos_step only_step(const struct lumos_job *job) {
   struct lumos_steps_list steps;
   lumos_find_steps(job, NULL, &steps);
@@ -346,6 +376,7 @@ static void what_steps_may_be(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_complete_step_is_kept),
+      cmocka_unit_test(memory_of_gpus_is_kept_by_step),
       cmocka_unit_test(a_row_that_outlasts_a_step_moves_no_base),
       cmocka_unit_test(a_row_beside_most_of_a_step_moves_no_base),
       cmocka_unit_test(a_step_without_device_work_is_as_long_as_its_hosts),

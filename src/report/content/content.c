@@ -154,6 +154,7 @@ static void read_tables(struct report_content *content) {
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
   report_busy_read(&content->facts, &content->timelines, &content->busy);
   report_busy_table(&content->busy, &tables[TABLE_BUSY]);
+  report_allocated_table(&content->allocated, &tables[TABLE_ALLOCATED]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
   report_table_kernels(&content->facts, &tables[TABLE_KERNELS]);
   report_table_ops(&content->facts, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
@@ -227,6 +228,7 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   if (!check_span(&content->timelines, &choice, error)) {
     return false;
   }
+  report_allocated_read(&content->facts, &content->timelines, &choice, &content->allocated);
   struct reading reading = {content, error};
   if (lumos_parallel(2, job->threads, read_half, &reading) < 2) {
     return false;
@@ -243,6 +245,7 @@ void report_content_free(struct report_content *content) {
   report_opportunities_free(&content->opportunities);
   report_timelines_free(&content->timelines);
   report_busy_free(&content->busy);
+  report_allocated_free(&content->allocated);
   lumos_held_free(&content->found);
   report_dependencies_free(&content->dependencies);
   lumos_passes_free(&content->passes);

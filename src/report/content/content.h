@@ -2,6 +2,7 @@
 #ifndef LUMOS_REPORT_CONTENT_H
 #define LUMOS_REPORT_CONTENT_H
 
+#include "report/content/allocated.h"
 #include "report/content/busy.h"
 #include "report/content/dependencies.h"
 #include "report/content/facts.h"
@@ -25,6 +26,7 @@ enum report_table_number {
   TABLE_IMPROVEMENTS,
   TABLE_LANES,
   TABLE_BUSY,
+  TABLE_ALLOCATED,
   TABLE_COLLECTIVES,
   TABLE_KERNELS,
   TABLE_OPS_DEVICE,
@@ -48,6 +50,7 @@ struct report_content {
   struct report_opportunities opportunities;
   struct report_timelines timelines;
   struct report_busy busy;
+  struct report_allocated allocated;
   struct report_dependencies dependencies;
   struct lumos_passes passes;
   struct lumos_passes recorded; /* passes of the job that this one was rebuilt from */

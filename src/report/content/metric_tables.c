@@ -26,7 +26,7 @@ enum key {
   KEY_STAGE
 };
 
-enum { KEYS = 2, MOST_FIGURES = 10 };
+enum { KEYS = 2, MOST_FIGURES = 11 };
 
 struct figure {
   const char *metric, *kind; /* kind: only those of that kind; NULL: whatever the row is of */
@@ -281,6 +281,8 @@ static const struct layout layouts[METRIC_TABLES] = {
                         .keys = {KEY_RANK},
                         .key_columns = {NAMED("rank", "rank", "rank")},
                         .figures = {MEAN("peak", "peak", "memory_peak", COLUMN_BYTES, 0),
+                                    MEAN("recorded", "recorded peak", "memory_recorded_peak", COLUMN_BYTES, 0),
+                                    MEAN("reserved", "reserved", "memory_reserved_peak", COLUMN_BYTES, 0),
                                     PART("parameters", "parameters"), PART("gradients", "gradients"),
                                     PART("optimizer", "optimizer"), PART("activations", "activations"),
                                     PART("head", "head and loss"), PART("temporary", "temporary"),

@@ -91,6 +91,8 @@ static const struct report_paint_row rows[PAINT_COUNT] = {
         {"occupied-measured", "by occupancy, measured", FILL_PLAIN, {"#b07a00", "#c99a2e"}, {0}, {0}},
     [PAINT_OCCUPIED_SIMULATED] =
         {"occupied-simulated", "by occupancy, simulated", FILL_PLAIN, {"#6b3d00", "#ffe08a"}, {0}, {0}},
+    [PAINT_ALLOCATED] = {"allocated", "allocated", FILL_PLAIN, {"#3f8fd8", "#4f97dd"}, {0}, {0}},
+    [PAINT_RESERVED] = {"reserved", "reserved", FILL_PLAIN, {"#0b2a5b", "#d6e6ff"}, {0}, {0}},
     [PAINT_TEXT] = {"ink", "", FILL_PLAIN, {"#1b2129", "#e6e9ee"}, {0}, {0}},
     [PAINT_MUTED] = {"muted", "", FILL_PLAIN, {"#59626f", "#9aa4b2"}, {0}, {0}},
     [PAINT_RULE] = {"rule", "", FILL_PLAIN, {"#e3e6ea", "#2a3038"}, {0}, {0}},

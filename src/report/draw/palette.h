@@ -45,6 +45,9 @@ enum report_paint {
   PAINT_BUSY_SIMULATED,
   PAINT_OCCUPIED_MEASURED,
   PAINT_OCCUPIED_SIMULATED,
+  /* Memory of a GPU. */
+  PAINT_ALLOCATED,
+  PAINT_RESERVED,
   /* Ink of pictures. */
   PAINT_TEXT,
   PAINT_MUTED,

@@ -110,7 +110,7 @@ static bool names_term(const void *context, const char *key) {
     }
   }
   for (size_t i = 0; i < TABLES; i++) {
-    if (i != TABLE_BUSY && i != TABLE_METRICS + METRICS_IDLE_STREAMS &&
+    if (i != TABLE_BUSY && i != TABLE_ALLOCATED && i != TABLE_METRICS + METRICS_IDLE_STREAMS &&
         report_table_leads_to(&content->tables[i], key)) {
       return true;
     }
@@ -135,6 +135,9 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_put_busy_finding(&content->busy, &text);
   report_section_if(root, "has_busy", text.length > 0);
   report_set_take(root, "busy_finding", &text);
+  report_put_allocated_finding(&content->allocated, &text);
+  report_section_if(root, "has_memory", text.length > 0);
+  report_set_take(root, "memory_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
   report_set_take(root, "dependencies_finding", &text);
   report_put_pipeline_finding(&content->passes, &content->facts, &text);

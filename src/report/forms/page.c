@@ -531,6 +531,25 @@ static void fill_busy(const struct page *page, struct report_scope *root) {
   report_set_scene(section, &scene, "busy_picture");
 }
 
+static void fill_memory(const struct page *page, struct report_scope *root) {
+  const struct report_allocated *allocated = &page->content->allocated;
+  struct report_scene scene;
+  report_section(root, "memory");
+  if (!report_allocated_scene(allocated, &scene)) {
+    return;
+  }
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  struct report_scope *section = report_section_item(root, "memory");
+  bool shown[PAINT_COUNT] = {false};
+  report_put_allocated_finding(allocated, &text);
+  report_set_take(section, "memory_finding", &text);
+  report_put_allocated_reading(allocated, &text);
+  report_set_take(section, "memory_reading", &text);
+  report_allocated_paints(allocated, shown);
+  report_fill_legend(section, shown);
+  report_set_scene(section, &scene, "memory_picture");
+}
+
 /* The switch for the marks, and what they mean; nothing where there are none. */
 static void fill_marks(const struct page *page, struct report_scope *root) {
   bool shown[PAINT_COUNT] = {false};
@@ -763,6 +782,7 @@ static const struct {
     {TABLE_METRICS + METRICS_BUBBLES, "Pipeline bubble by stage"},
     {TABLE_LANES, "Lanes of the timeline"},
     {TABLE_BUSY, "GPU utilization over time"},
+    {TABLE_ALLOCATED, "Memory over time"},
     {TABLE_METRICS + METRICS_PATH_KINDS, "Critical path by kind"},
     {TABLE_METRICS + METRICS_PATH_OPS, "Critical path by op"},
     {TABLE_METRICS + METRICS_PATH_MODULES, "Critical path by module"},
@@ -821,6 +841,7 @@ static void fill_sections(const struct page *page, struct report_scope *root) {
   fill_timeline(page, root);
   fill_marks(page, root);
   fill_busy(page, root);
+  fill_memory(page, root);
   fill_passes(page, root);
   fill_path(page, root);
   fill_dependencies(page, root);

@@ -139,6 +139,22 @@ static bool draw_gantt(const struct report_content *content, struct report_scene
   return true;
 }
 
+static void find_allocated(const struct report_content *content, struct lumos_text *out) {
+  report_put_allocated_finding(&content->allocated, out);
+}
+
+static void read_allocated(const struct report_content *content, struct lumos_text *out) {
+  report_put_allocated_reading(&content->allocated, out);
+}
+
+static void explain_allocated(const struct report_content *content, bool shown[PAINT_COUNT]) {
+  report_allocated_paints(&content->allocated, shown);
+}
+
+static bool draw_allocated(const struct report_content *content, struct report_scene *scene) {
+  return report_allocated_scene(&content->allocated, scene);
+}
+
 static void find_busy(const struct report_content *content, struct lumos_text *out) {
   report_put_busy_finding(&content->busy, out);
 }
@@ -241,6 +257,9 @@ const struct report_picture report_pictures[REPORT_PICTURES] = {
     {LUMOS_VIEW_BUSY, TABLE_BUSY, "busy", "How busy GPUs are",
      "there is no GPU work in the steps that were kept; use --view gantt", find_busy, read_busy, explain_busy,
      draw_busy},
+    {LUMOS_VIEW_MEMORY, TABLE_ALLOCATED, "memory", "Memory over time",
+     "the trace has no memory events, or the job was changed; record with profile_memory=True", find_allocated,
+     read_allocated, explain_allocated, draw_allocated},
     {LUMOS_VIEW_PIPELINE, TABLE_PIPELINE, "pipeline", "Forward and backward passes",
      "no forward or backward pass was recovered from these traces; use --view gantt", find_pipeline, read_pipeline,
      explain_pipeline, draw_pipeline},

@@ -22,7 +22,7 @@ struct report_picture {
   bool (*scene)(const struct report_content *content, struct report_scene *scene);
 };
 
-enum { REPORT_PICTURES = 8 };
+enum { REPORT_PICTURES = 9 };
 extern const struct report_picture report_pictures[REPORT_PICTURES];
 /* The picture of a view; NULL: LUMOS_VIEW_DEFAULT, or what is no view. */
 const struct report_picture *report_picture_of(enum lumos_report_view view);
