@@ -92,14 +92,16 @@ void lumos_trace_note_ledger(const struct trace_build *build, const struct trace
   struct ledger ledger = {LUMOS_TEXT_BUFFER, 0};
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct lumos_scope scope = lumos_everywhere;
-  int64_t all = trace->events - clock->absurd + add_others(&ledger, trace);
+  int64_t memory = (int64_t)job->memory.count;
+  int64_t all = trace->events - clock->absurd + memory + add_others(&ledger, trace);
   int64_t devices = (int64_t)(job->tasks.count - build->first_device_task);
-  int64_t kept = (int64_t)job->spans.count + build->kept_calls + devices;
+  int64_t kept = (int64_t)job->spans.count + build->kept_calls + devices + memory;
   add_categories(&ledger, trace);
   add_rows(&ledger, build);
   scope.rank = job->ranks.items[0].rank;
   if (ledger.left > 0) {
-    lumos_text_format(&text, "%" PRId64 " of %" PRId64 " events became tasks and spans. The others: ", kept, all);
+    lumos_text_format(&text, "%" PRId64 " of %" PRId64 " events became tasks%s and spans. The others: ", kept, all,
+                      memory > 0 ? ", memory records" : "");
     lumos_text_add(&text, ledger.reasons.bytes, ledger.reasons.length);
     lumos_text_add(&text, "", 1);
     lumos_job_note(job, "parse.left_out", LUMOS_INFO, ledger.left, &scope, text.bytes, NULL);

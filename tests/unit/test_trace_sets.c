@@ -141,7 +141,7 @@ static void expect_sum_of_file(const char *folder, const char *name) {
     const struct lumos_note *note = &job->notes.items[i];
     left += strcmp(string_of(job, note->code), "parse.left_out") == 0 ? note->count : 0;
   }
-  int64_t kept = (int64_t)job->spans.count + count_calls(job);
+  int64_t kept = (int64_t)job->spans.count + (int64_t)job->memory.count + count_calls(job);
   for (size_t i = 0; i < job->tasks.count; i++) {
     kept += lumos_on_stream(job, &job->tasks.items[i]);
   }
