@@ -125,22 +125,52 @@ static const char *const level_names[LEVELS] = {"critical_path_kind",   "critica
                                                 "critical_path_module", "critical_path_layer", "critical_path_rank"};
 static const char nothing[] = "(none)", others[] = "(rest)";
 
+/* Sums by level. Parts that follow each other are mostly of one op, layer or rank, so they are added up before they go
+ * into a tally. */
+struct sums {
+  struct lumos_tally tallies[LEVELS];
+  uint32_t places[LEVELS]; /* of what is pending */
+  int64_t pending[LEVELS];
+  uint32_t span; /* of the task looked at last, and where that comes from */
+  struct lumos_origin origin;
+};
+
 /* Where the parts for a task's sake count, by level; 0: nowhere. Layers and what else a model has are one number, as in
  * the roll-ups. */
-static void find_places(struct lumos_origins *origins, const struct lumos_path_part *part, uint32_t places[LEVELS]) {
+static void find_places(struct lumos_origins *origins, struct sums *sums, const struct lumos_path_part *part,
+                        uint32_t places[LEVELS]) {
   const struct lumos_job *job = origins->job;
   const struct lumos_task *task = &job->tasks.items[part->task];
   uint32_t span = lumos_launch_span(job, task);
-  struct lumos_origin origin = {LUMOS_NO_STRING, 0};
-  if (span != LUMOS_NONE) {
-    origin = lumos_origin_of(origins, span);
+  if (span != sums->span) {
+    sums->span = span;
+    sums->origin = span == LUMOS_NONE ? (struct lumos_origin){LUMOS_NO_STRING, 0} : lumos_origin_of(origins, span);
   }
   places[BY_KIND] = kind_of(job, part);
   places[BY_PHASE] = task->phase;
-  places[BY_OP] = origin.op;
-  places[BY_MODULE] = origin.module;
+  places[BY_OP] = sums->origin.op;
+  places[BY_MODULE] = sums->origin.module;
   places[BY_LAYER] = task->layer != LUMOS_ABSENT_INT ? (uint32_t)task->layer + LUMOS_PART_OPTIMIZER + 1U : task->part;
   places[BY_RANK] = lumos_rank_of(job, task);
+}
+
+static void settle(struct sums *sums, int level) {
+  if (sums->pending[level] != 0) {
+    lumos_tally_add(&sums->tallies[level], sums->places[level], sums->pending[level]);
+    sums->pending[level] = 0;
+  }
+}
+
+static void add_part(struct lumos_origins *origins, struct sums *sums, const struct lumos_path_part *part) {
+  uint32_t places[LEVELS];
+  find_places(origins, sums, part, places);
+  for (int level = 0; level < LEVELS; level++) {
+    if (places[level] != sums->places[level]) {
+      settle(sums, level);
+      sums->places[level] = places[level];
+    }
+    sums->pending[level] += part->to - part->from;
+  }
 }
 
 static void name_place(struct lumos_job *job, const struct lumos_origins *origins, enum level level, uint32_t place,
@@ -229,26 +259,21 @@ static void write_crossings(struct lumos_job *job, const struct lumos_crossings 
 }
 
 static void write_step(struct lumos_job *job, struct lumos_origins *origins, const struct lumos_path_parts *parts,
-                       const struct lumos_crossings *crossings, const struct lumos_step *step,
-                       struct lumos_tally tallies[LEVELS]) {
+                       const struct lumos_crossings *crossings, const struct lumos_step *step, struct sums *sums) {
   size_t first = job->metrics.count;
   struct lumos_scope scope = lumos_everywhere;
   scope.step = step->step;
   int64_t length = 0;
   for (size_t i = 0; i < parts->count; i++) {
-    const struct lumos_path_part *part = &parts->items[i];
-    uint32_t places[LEVELS];
-    find_places(origins, part, places);
-    for (int level = 0; level < LEVELS; level++) {
-      lumos_tally_add(&tallies[level], places[level], part->to - part->from);
-    }
-    length += part->to - part->from;
+    add_part(origins, sums, &parts->items[i]);
+    length += parts->items[i].to - parts->items[i].from;
   }
   bool adds_up = length == step->end - step->start;
   add_time(job, "critical_path", &scope, length);
   for (int level = 0; level < LEVELS; level++) {
-    adds_up = write_level(job, origins, (enum level)level, step, &tallies[level]) && adds_up;
-    lumos_tally_clear(&tallies[level]);
+    settle(sums, level);
+    adds_up = write_level(job, origins, (enum level)level, step, &sums->tallies[level]) && adds_up;
+    lumos_tally_clear(&sums->tallies[level]);
   }
   write_crossings(job, crossings, step->step);
   if (!adds_up) {
@@ -270,7 +295,7 @@ void lumos_write_critical_path(struct lumos_job *job, const struct lumos_held *b
                                const struct lumos_timeline *simulated, const struct lumos_stretches *stretches) {
   uint32_t *last = lumos_allocate((simulated->job.count + 1) * sizeof *last);
   struct lumos_path_parts parts = {0};
-  struct lumos_tally tallies[LEVELS] = {0};
+  struct sums sums = {.span = LUMOS_NONE};
   struct lumos_origins origins;
   lumos_origins_begin(&origins, job);
   lumos_find_last_tasks(job, simulated, stretches, last);
@@ -278,11 +303,11 @@ void lumos_write_critical_path(struct lumos_job *job, const struct lumos_held *b
     const struct lumos_step *step = &simulated->job.items[k];
     struct lumos_crossings crossings = {0};
     lumos_path_of_step(job, bindings, step, last[k], &parts, &crossings);
-    write_step(job, &origins, &parts, &crossings, step, tallies);
+    write_step(job, &origins, &parts, &crossings, step, &sums);
   }
   lumos_origins_free(&origins);
   for (int level = 0; level < LEVELS; level++) {
-    lumos_tally_free(&tallies[level]);
+    lumos_tally_free(&sums.tallies[level]);
   }
   lumos_vector_free(&parts);
   free(last);
