@@ -50,20 +50,30 @@ static const struct lumos_task *after(const struct lumos_job *job, uint32_t t) {
   return t + 1 < lane->task_first + lane->task_count ? task + 1 : NULL;
 }
 
+/* Is the neighbour of a task on its thread in the same op, or in one inside that? By how spans nest, for tasks of a
+ * changed job have no start. */
+static bool shares_op(const struct lumos_job *job, const struct lumos_task *task, const struct lumos_task *neighbour) {
+  const struct lumos_span *spans = job->spans.items;
+  uint32_t outer = task->span, inner = neighbour->span;
+  if (outer == LUMOS_NONE) {
+    return false;
+  }
+  while (inner != LUMOS_NONE && inner != outer && spans[outer].parent != inner) { /* around it nothing is in it */
+    inner = spans[inner].parent;
+  }
+  return inner == outer;
+}
+
 /* What ended where this stretch of an op begins: an op or a call inside it; NULL: it begins with the op. */
 static const struct lumos_task *ended_before(const struct lumos_job *job, uint32_t t) {
-  const struct lumos_task *task = &job->tasks.items[t];
-  const struct lumos_span *span = span_of(job, task);
-  return task->lag == 0 && span != NULL && span->start != task->start ? before(job, t) : NULL;
+  const struct lumos_task *task = &job->tasks.items[t], *ended = before(job, t);
+  return task->lag == 0 && ended != NULL && shares_op(job, task, ended) ? ended : NULL;
 }
 
 /* What begins inside the op where this stretch of it ends; NULL: it ends with the op. */
 static const struct lumos_task *begins_behind(const struct lumos_job *job, uint32_t t) {
-  const struct lumos_task *task = &job->tasks.items[t];
-  const struct lumos_span *span = span_of(job, task);
-  const struct lumos_task *next = after(job, t);
-  bool inside = span != NULL && span->start + span->dur != task->start + recorded_dur(job, task);
-  return inside && next != NULL && next->lag == 0 ? next : NULL;
+  const struct lumos_task *task = &job->tasks.items[t], *next = after(job, t);
+  return next != NULL && next->lag == 0 && shares_op(job, task, next) ? next : NULL;
 }
 
 /* --- How much that is --- */
