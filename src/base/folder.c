@@ -9,9 +9,9 @@
 
 static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
-bool lumos_folder_list(const char *folder, struct lumos_names *names, struct lumos_error *error) {
+bool lumos_folder_list(const char *folder, struct lumos_file_names *names, struct lumos_error *error) {
   DIR *listing = opendir(folder);
-  *names = (struct lumos_names){0};
+  *names = (struct lumos_file_names){0};
   if (listing == NULL) {
     return lumos_fail(error, "%s: cannot list the folder: %s", folder, strerror(errno));
   }
@@ -27,14 +27,14 @@ bool lumos_folder_list(const char *folder, struct lumos_names *names, struct lum
   return reason == 0 || lumos_fail(error, "%s: cannot list the folder: %s", folder, strerror(reason));
 }
 
-void lumos_names_free(struct lumos_names *names) {
+void lumos_names_free(struct lumos_file_names *names) {
   for (size_t i = 0; i < names->count; i++) {
     free(names->items[i]);
   }
   lumos_vector_free(names);
 }
 
-bool lumos_names_hold(const struct lumos_names *names, const char *name) {
+bool lumos_names_hold(const struct lumos_file_names *names, const char *name) {
   return names->count > 0 && bsearch(&name, names->items, names->count, sizeof *names->items, by_name) != NULL;
 }
 

@@ -19,7 +19,7 @@ static bool add(struct lumos_gate *gate, const char *path) {
 }
 
 bool lumos_gate_baseline_folder(struct lumos_gate *gate, const char *folder, size_t *added, struct lumos_error *error) {
-  struct lumos_names names;
+  struct lumos_file_names names;
   *added = 0;
   if (!lumos_is_folder(folder)) {
     return true;

@@ -67,7 +67,7 @@ static int compare_skews(const void *left, const void *right) {
 static bool *names_that_end_together(const struct lumos_job *job, const struct lumos_matches *matches) {
   LUMOS_VECTOR(struct skew) skews = {0};
   for (size_t i = 0; i < matches->items.count; i++) {
-    const struct lumos_match *match = &matches->items.items[i];
+    const struct lumos_joined *match = &matches->items.items[i];
     if (match->rule != LUMOS_SYMMETRIC && match->rule != LUMOS_PAIR) {
       continue; /* their members need not end together */
     }
@@ -98,20 +98,20 @@ struct coupling {
   int64_t *held;        /* by task: no earlier can it end, or LUMOS_ABSENT */
 };
 
-static bool from_root(const struct lumos_job *job, const struct lumos_match *match) {
+static bool from_root(const struct lumos_job *job, const struct lumos_joined *match) {
   return lumos_graph_operation(job, lumos_graph_comm(job, match->lowest)) != LUMOS_OPERATION_TO_ROOT;
 }
 
-static bool is_root(const struct lumos_job *job, const struct lumos_match *match, uint32_t member) {
+static bool is_root(const struct lumos_job *job, const struct lumos_joined *match, uint32_t member) {
   return job->ranks.items[lumos_rank_of(job, &job->tasks.items[member])].rank == match->root;
 }
 
-static bool waits(const struct lumos_job *job, const struct lumos_match *match, uint32_t member) {
+static bool waits(const struct lumos_job *job, const struct lumos_joined *match, uint32_t member) {
   return match->rule != LUMOS_ROOTED || is_root(job, match, member) != from_root(job, match);
 }
 
 /* When the last of those has started for whom anybody waits. */
-static int64_t last_awaited(const struct lumos_job *job, const struct lumos_match *match, const uint32_t *members) {
+static int64_t last_awaited(const struct lumos_job *job, const struct lumos_joined *match, const uint32_t *members) {
   int64_t last = INT64_MIN;
   for (uint32_t i = 0; i < match->member_count; i++) {
     bool awaited = match->rule != LUMOS_ROOTED || !from_root(job, match) || is_root(job, match, members[i]);
@@ -124,7 +124,7 @@ static int64_t last_awaited(const struct lumos_job *job, const struct lumos_matc
 static int64_t later(int64_t one, int64_t other) { return one > other ? one : other; }
 
 /* The least that anybody who waits took after those awaited, and itself, had started. */
-static int64_t shortest_wait(const struct lumos_job *job, const struct lumos_match *match, const uint32_t *members,
+static int64_t shortest_wait(const struct lumos_job *job, const struct lumos_joined *match, const uint32_t *members,
                              int64_t last_start) {
   int64_t least = INT64_MAX;
   for (uint32_t i = 0; i < match->member_count; i++) {
@@ -135,7 +135,7 @@ static int64_t shortest_wait(const struct lumos_job *job, const struct lumos_mat
 }
 
 /* Does it behave as its rule says? */
-static bool behaves(const struct coupling *coupling, const struct lumos_match *match, const struct span_of_match *span,
+static bool behaves(const struct coupling *coupling, const struct lumos_joined *match, const struct span_of_match *span,
                     int64_t shortest) {
   bool meets = span->first_end + span->doubt >= span->last_start;
   bool together = coupling->together[coupling->job->tasks.items[match->lowest].name];
@@ -156,7 +156,7 @@ static bool behaves(const struct coupling *coupling, const struct lumos_match *m
 
 static void find_transfer(struct coupling *coupling, size_t index) {
   const struct lumos_job *job = coupling->job;
-  const struct lumos_match *match = &coupling->matches->items.items[index];
+  const struct lumos_joined *match = &coupling->matches->items.items[index];
   const uint32_t *members = coupling->matches->members.items + match->member_first;
   struct span_of_match span = span_of(job, members, match->member_count);
   int64_t last_start = last_awaited(job, match, members);
@@ -169,7 +169,7 @@ static void find_transfer(struct coupling *coupling, size_t index) {
 }
 
 static uint32_t size_class(struct lumos_typical *typical, const struct lumos_job *job,
-                           const struct lumos_match *match) {
+                           const struct lumos_joined *match) {
   return lumos_typical_group(typical, (uint32_t)match->bytes, (uint32_t)(match->bytes >> 32),
                              lumos_graph_comm(job, match->lowest)->group);
 }
@@ -183,7 +183,7 @@ static void bound_undecided(const struct coupling *coupling) {
     latest[t] = INT64_MIN;
   }
   for (size_t i = 0; i < matches->items.count; i++) {
-    const struct lumos_match *match = &matches->items.items[i];
+    const struct lumos_joined *match = &matches->items.items[i];
     for (uint32_t m = 0; match->rule == LUMOS_BATCHED && m < match->member_count; m++) {
       uint32_t member = matches->members.items[match->member_first + m];
       latest[member] = later(latest[member], coupling->last_starts[i]);
@@ -192,7 +192,7 @@ static void bound_undecided(const struct coupling *coupling) {
   struct lumos_typical *typical = lumos_typical_new();
   for (int pass = 0; pass < 2; pass++) { /* look at those that decided, then bound the others */
     for (size_t i = 0; i < matches->items.count; i++) {
-      const struct lumos_match *match = &matches->items.items[i];
+      const struct lumos_joined *match = &matches->items.items[i];
       const uint32_t *members = matches->members.items + match->member_first;
       int64_t *transfer = &coupling->transfers[i], usual = 0;
       if (match->rule != LUMOS_BATCHED || *transfer == LUMOS_ABSENT) {
@@ -213,7 +213,7 @@ static void bound_undecided(const struct coupling *coupling) {
 
 /* --- Records --- */
 
-static int64_t bytes_of(const struct lumos_job *job, const struct lumos_match *match, const uint32_t *members) {
+static int64_t bytes_of(const struct lumos_job *job, const struct lumos_joined *match, const uint32_t *members) {
   int64_t bytes = lumos_graph_comm(job, members[0])->bytes;
   for (uint32_t i = 1; i < match->member_count; i++) {
     bytes = lumos_graph_comm(job, members[i])->bytes == bytes ? bytes : LUMOS_ABSENT;
@@ -223,7 +223,7 @@ static int64_t bytes_of(const struct lumos_job *job, const struct lumos_match *m
 
 static void write_collective(struct coupling *coupling, size_t index) {
   struct lumos_job *job = coupling->job;
-  const struct lumos_match *match = &coupling->matches->items.items[index];
+  const struct lumos_joined *match = &coupling->matches->items.items[index];
   const uint32_t *members = coupling->matches->members.items + match->member_first;
   const struct lumos_comm comm = *lumos_graph_comm(job, members[0]);
   struct lumos_collective collective = lumos_collective_empty;
@@ -245,7 +245,7 @@ static void write_collective(struct coupling *coupling, size_t index) {
 }
 
 static void hold_members(struct coupling *coupling, size_t index) {
-  const struct lumos_match *match = &coupling->matches->items.items[index];
+  const struct lumos_joined *match = &coupling->matches->items.items[index];
   const uint32_t *members = coupling->matches->members.items + match->member_first;
   for (uint32_t i = 0; i < match->member_count; i++) {
     int64_t start = later(coupling->last_starts[index], lumos_graph_job_start(coupling->job, members[i]));
@@ -403,7 +403,7 @@ static void note_apart(struct lumos_job *job, const uint8_t *fates) {
 }
 
 static void tell_members(const struct coupling *coupling, size_t index, uint8_t *fates) {
-  const struct lumos_match *match = &coupling->matches->items.items[index];
+  const struct lumos_joined *match = &coupling->matches->items.items[index];
   uint8_t fate = !match->complete ? MEMBERS_ABSENT : coupling->transfers[index] == LUMOS_ABSENT ? REFUSED : COUPLED;
   for (uint32_t m = 0; m < match->member_count; m++) {
     uint8_t *known = &fates[coupling->matches->members.items[match->member_first + m]];

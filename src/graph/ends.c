@@ -320,7 +320,7 @@ static void join(const struct lumos_job *job, const struct sequences *sequences,
     }
     if (count == sequences->count) {
       uint8_t rule = rule_of(job, &reference->kernels[i]);
-      struct lumos_match *match = lumos_graph_add_match(matches, members, count, rule, LUMOS_BY_ORDER);
+      struct lumos_joined *match = lumos_graph_add_match(matches, members, count, rule, LUMOS_BY_ORDER);
       match->size = (uint32_t)size;
       match->complete = count == match->size;
     }

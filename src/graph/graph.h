@@ -169,7 +169,7 @@ void lumos_graph_unexplained(struct lumos_rank_graph *graph);
 void lumos_graph_profiler(struct lumos_rank_graph *graph);
 
 /* Collectives over ranks. */
-struct lumos_match {
+struct lumos_joined {
   uint32_t lowest;                     /* its first member */
   uint32_t member_first, member_count; /* in members: task indices, ascending, so by rank */
   uint8_t rule, matched;
@@ -179,7 +179,7 @@ struct lumos_match {
   int64_t bytes; /* of transfers between two ranks, or LUMOS_ABSENT: what the members say */
 };
 struct lumos_matches {
-  LUMOS_VECTOR(struct lumos_match) items; /* ascending by lowest */
+  LUMOS_VECTOR(struct lumos_joined) items; /* ascending by lowest */
   LUMOS_VECTOR(uint32_t) members;
   uint8_t *taken; /* by task: 1 when it is a member, and not to be matched again */
 };
@@ -212,8 +212,8 @@ uint32_t *lumos_graph_group_index(const struct lumos_job *job);
 uint32_t lumos_graph_present(const struct lumos_job *job, const struct lumos_group *group);
 /* match.c: add one and take its members, which are in ascending order. It is complete, has no root and no other
  * members; what is returned is valid until the next is added. */
-struct lumos_match *lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count,
-                                          uint8_t rule, enum lumos_matched matched);
+struct lumos_joined *lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count,
+                                           uint8_t rule, enum lumos_matched matched);
 
 /* match.c: by what numbers collectives. The caller frees what matches holds. */
 void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matches);

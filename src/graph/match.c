@@ -147,9 +147,9 @@ static uint8_t rule_of(const struct matching *matching, const struct candidate *
   return !all ? 0 : operation == LUMOS_OPERATION_SYMMETRIC ? LUMOS_SYMMETRIC : LUMOS_ROOTED;
 }
 
-struct lumos_match *lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count,
-                                          uint8_t rule, enum lumos_matched matched) {
-  struct lumos_match match = {
+struct lumos_joined *lumos_graph_add_match(struct lumos_matches *matches, const uint32_t *members, uint32_t count,
+                                           uint8_t rule, enum lumos_matched matched) {
+  struct lumos_joined match = {
       .lowest = members[0],
       .member_first = (uint32_t)matches->members.count,
       .member_count = count,
@@ -174,7 +174,7 @@ static void add_set(struct matching *matching, struct lumos_matches *matches, co
   for (uint32_t i = 0; i < count; i++) {
     lumos_vector_push(&matching->set, set[i].task);
   }
-  struct lumos_match *match = lumos_graph_add_match(matches, matching->set.items, count, rule, matched);
+  struct lumos_joined *match = lumos_graph_add_match(matches, matching->set.items, count, rule, matched);
   if (rule != LUMOS_PAIR) {
     match->size = group_size(matching, set[0].task);
     match->complete = match->size == count;

@@ -85,7 +85,7 @@ static void find_met(struct search *search, const struct lumos_matches *matches)
     search->met[r] = r;
   }
   for (size_t i = 0; i < matches->items.count; i++) {
-    const struct lumos_match *match = &matches->items.items[i];
+    const struct lumos_joined *match = &matches->items.items[i];
     (void)meet(search->job, search->met, matches->members.items + match->member_first, match->member_count);
   }
 }

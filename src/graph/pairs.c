@@ -289,7 +289,7 @@ static void add_matches(const struct pairing *pairing, struct lumos_matches *mat
     const uint32_t members[] = {link->low, link->high};
     bool eager = link->bytes <= limit;
     uint8_t rule = !is_single(pairing, link) ? LUMOS_BATCHED : eager ? LUMOS_ROOTED : LUMOS_PAIR;
-    struct lumos_match *match = lumos_graph_add_match(matches, members, 2, rule, LUMOS_BY_PAIR_ORDER);
+    struct lumos_joined *match = lumos_graph_add_match(matches, members, 2, rule, LUMOS_BY_PAIR_ORDER);
     match->bytes = link->bytes;
     match->complete = is_whole(pairing, link->low) && is_whole(pairing, link->high);
     match->root = rule == LUMOS_ROOTED ? link->source : LUMOS_ABSENT_INT;
@@ -297,7 +297,7 @@ static void add_matches(const struct pairing *pairing, struct lumos_matches *mat
 }
 
 static int compare_matches(const void *left, const void *right) {
-  const struct lumos_match *a = left, *b = right;
+  const struct lumos_joined *a = left, *b = right;
   return a->lowest != b->lowest ? LUMOS_ORDER(a->lowest, b->lowest) : LUMOS_ORDER(a->member_first, b->member_first);
 }
 

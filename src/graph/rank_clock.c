@@ -84,7 +84,7 @@ static int64_t end_on_own_clock(const struct lumos_job *job, uint32_t task) {
 static void gather_differences(const struct lumos_job *job, const struct lumos_matches *matches,
                                struct differences *differences) {
   for (size_t i = 0; i < matches->items.count; i++) {
-    const struct lumos_match *match = &matches->items.items[i];
+    const struct lumos_joined *match = &matches->items.items[i];
     const uint32_t *members = matches->members.items + match->member_first;
     int64_t shortest = INT64_MAX;
     for (uint32_t m = 0; m < match->member_count; m++) {

@@ -50,7 +50,7 @@ static bool fits_as_root(const struct lumos_job *job, const uint32_t *members, u
  * ranks. */
 static bool place_fits(const struct family *family, uint32_t place, bool from_root) {
   for (size_t i = 0; i < family->count; i++) {
-    const struct lumos_match *match = &family->matches->items.items[family->places[i]];
+    const struct lumos_joined *match = &family->matches->items.items[family->places[i]];
     const uint32_t *members = family->matches->members.items + match->member_first;
     if (place >= match->member_count ||
         !fits_as_root(family->job, members, match->member_count, members[place], from_root)) {
@@ -62,8 +62,8 @@ static bool place_fits(const struct family *family, uint32_t place, bool from_ro
 
 static void find_root(const struct family *family) {
   const struct lumos_job *job = family->job;
-  struct lumos_match *items = family->matches->items.items;
-  const struct lumos_match *first = &items[family->places[0]];
+  struct lumos_joined *items = family->matches->items.items;
+  const struct lumos_joined *first = &items[family->places[0]];
   bool from_root = lumos_graph_operation(job, lumos_graph_comm(job, first->lowest)) == LUMOS_OPERATION_FROM_ROOT;
   uint32_t fitting = 0, root = 0;
   for (uint32_t place = 0; place < first->member_count; place++) {
@@ -73,7 +73,7 @@ static void find_root(const struct family *family) {
     }
   }
   for (size_t i = 0; i < family->count; i++) {
-    struct lumos_match *match = &items[family->places[i]];
+    struct lumos_joined *match = &items[family->places[i]];
     uint32_t member = family->matches->members.items[match->member_first + root];
     if (fitting == first->member_count) {
       match->rule = LUMOS_SYMMETRIC;
@@ -87,7 +87,7 @@ void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *m
   LUMOS_VECTOR(struct named) names = {0};
   LUMOS_VECTOR(uint32_t) places = {0};
   for (uint32_t i = 0; i < matches->items.count; i++) {
-    const struct lumos_match *match = &matches->items.items[i];
+    const struct lumos_joined *match = &matches->items.items[i];
     if (match->rule == LUMOS_ROOTED && match->root == LUMOS_ABSENT_INT && match->complete) {
       const struct lumos_comm *comm = lumos_graph_comm(job, match->lowest);
       struct named named = {comm->group, comm->op, i};

@@ -54,7 +54,7 @@ static char *sibling(const char *folder, const char *stem, const char *ending) {
 }
 
 /* Where a name with another ending is beside it. */
-static bool has_sibling(const struct lumos_names *names, const char *stem, const char *ending) {
+static bool has_sibling(const struct lumos_file_names *names, const char *stem, const char *ending) {
   char *name = sibling("", stem, ending);
   bool there = lumos_names_hold(names, name);
   free(name);
@@ -63,12 +63,12 @@ static bool has_sibling(const struct lumos_names *names, const char *stem, const
 
 struct place {
   const char *path, *folder; /* the latter as links have it */
-  const struct lumos_names *names;
+  const struct lumos_file_names *names;
   int64_t forgotten; /* as of history_night */
 };
 
 /* Who removes old nights writes the last one's name into this file. */
-static int64_t forgotten_of(const char *path, const struct lumos_names *names) {
+static int64_t forgotten_of(const char *path, const struct lumos_file_names *names) {
   static const char name[] = "forgotten";
   struct lumos_error unread = {LUMOS_DONE, ""};
   size_t length = 0;
@@ -194,7 +194,7 @@ void history_settle(struct lumos_nights *history) {
 }
 
 static void read_folder(struct lumos_nights *history, const char *path, const char *folder,
-                        const struct lumos_names *names) {
+                        const struct lumos_file_names *names) {
   size_t first = history->nights.count;
   read_nights(history, &(struct place){path, folder, names, forgotten_of(path, names)});
   settle_titles(history, first);
@@ -202,7 +202,7 @@ static void read_folder(struct lumos_nights *history, const char *path, const ch
 
 /* What is no folder, or belongs to others, is passed over. */
 static bool read_below(struct lumos_nights *history, const char *path, const char *folder, struct lumos_error *error) {
-  struct lumos_names names;
+  struct lumos_file_names names;
   bool listed = lumos_folder_list(path, &names, error);
   bool good = listed || !lumos_is_folder(path) || access(path, R_OK | X_OK) != 0;
   if (listed) {
@@ -213,7 +213,7 @@ static bool read_below(struct lumos_nights *history, const char *path, const cha
 }
 
 struct lumos_nights *lumos_nights_read(const char *folder, struct lumos_error *error) {
-  struct lumos_names names;
+  struct lumos_file_names names;
   if (!lumos_folder_list(folder, &names, error)) {
     return NULL;
   }

@@ -63,12 +63,12 @@ static void add(struct rebuild_weave *weave, const struct rebuild_costs *costs, 
   label.micro_batch = job->tasks.items[gradient->after].micro_batch;
   label.layer = gradient->layer;
   label.part = gradient->part;
-  struct rebuild_writer writer = {.weave = weave,
-                                  .costs = costs,
-                                  .thread = job->tasks.items[gradient->after].lane,
-                                  .after = gradient->after,
-                                  .compute = job->tasks.items[gradient->kernel].lane,
-                                  .label = label};
+  struct rebuild_library_writer writer = {.weave = weave,
+                                          .costs = costs,
+                                          .thread = job->tasks.items[gradient->after].lane,
+                                          .after = gradient->after,
+                                          .compute = job->tasks.items[gradient->kernel].lane,
+                                          .label = label};
   const struct rebuild_operation operation = {
       .op = "aten::add_", .kernel = "elementwise_kernel", .kind = LUMOS_ELEMENTWISE, .dur = dur > LEAST ? dur : LEAST};
   (void)rebuild_library_run(&writer, &operation, gradient->kernel);

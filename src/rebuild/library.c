@@ -138,8 +138,8 @@ static const struct {
 /* Before and behind the call that makes the stream wait; ns there. */
 enum { BEFORE_WAIT = 4500, BEHIND_WAIT = 9000, BEFORE_KERNEL = 9000, BEHIND_KERNEL = 4000 };
 
-static struct lumos_task task_on(const struct rebuild_writer *writer, uint32_t lane, uint8_t kind, const char *name,
-                                 int64_t dur) {
+static struct lumos_task task_on(const struct rebuild_library_writer *writer, uint32_t lane, uint8_t kind,
+                                 const char *name, int64_t dur) {
   struct lumos_task task = writer->label;
   task.lane = lane;
   task.kind = kind;
@@ -149,19 +149,19 @@ static struct lumos_task task_on(const struct rebuild_writer *writer, uint32_t l
   return task;
 }
 
-static uint32_t call(struct rebuild_writer *writer, uint8_t kind, const char *name, int64_t dur) {
+static uint32_t call(struct rebuild_library_writer *writer, uint8_t kind, const char *name, int64_t dur) {
   return rebuild_weave_task(writer->weave, task_on(writer, writer->thread, kind, name, dur), writer->after);
 }
 
-static void spend(struct rebuild_writer *writer, const char *name, int64_t takes) {
+static void spend(struct rebuild_library_writer *writer, const char *name, int64_t takes) {
   (void)call(writer, LUMOS_OP, name, takes * writer->costs->pace / 1000000);
 }
 
-static struct lumos_detail *detail_at(const struct rebuild_writer *writer, uint32_t task) {
+static struct lumos_detail *detail_at(const struct rebuild_library_writer *writer, uint32_t task) {
   return lumos_task_detail(writer->weave->job, &writer->weave->job->tasks.items[task]);
 }
 
-static uint32_t record(struct rebuild_writer *writer, uint32_t lane) {
+static uint32_t record(struct rebuild_library_writer *writer, uint32_t lane) {
   uint32_t made = call(writer, LUMOS_EVENT, "cudaEventRecord", writer->costs->record);
   struct lumos_detail *detail = detail_at(writer, made);
   detail->event_op = LUMOS_EVENT_RECORD;
@@ -169,7 +169,7 @@ static uint32_t record(struct rebuild_writer *writer, uint32_t lane) {
   return made;
 }
 
-static void await(struct rebuild_writer *writer, uint32_t waiting, uint32_t recorded) {
+static void await(struct rebuild_library_writer *writer, uint32_t waiting, uint32_t recorded) {
   uint32_t made = call(writer, LUMOS_EVENT, "cudaStreamWaitEvent", writer->costs->wait);
   uint32_t awaited = detail_at(writer, recorded)->event_lane;
   struct lumos_detail *detail = detail_at(writer, made);
@@ -179,7 +179,7 @@ static void await(struct rebuild_writer *writer, uint32_t waiting, uint32_t reco
       (struct lumos_wait){.on = LUMOS_WAIT_EVENT, .lane = awaited, .record = recorded, .residual = LUMOS_ABSENT};
 }
 
-static uint32_t launch(struct rebuild_writer *writer, uint32_t lane, const struct rebuild_operation *operation,
+static uint32_t launch(struct rebuild_library_writer *writer, uint32_t lane, const struct rebuild_operation *operation,
                        uint32_t after) {
   struct lumos_job *job = writer->weave->job;
   int64_t takes = lumos_is_communication(operation->kind) ? writer->costs->send : writer->costs->launch;
@@ -201,7 +201,7 @@ static uint32_t launch(struct rebuild_writer *writer, uint32_t lane, const struc
   return made;
 }
 
-void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited, uint32_t awaiting,
+void rebuild_library_hold(const struct rebuild_library_writer *writer, uint32_t awaited, uint32_t awaiting,
                           enum lumos_evidence evidence) {
   struct lumos_dep dep = lumos_dep_empty;
   dep.src = awaited;
@@ -216,7 +216,7 @@ void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited,
 }
 
 /* What follows belongs to an op of its own, and goes where all goes that it launches, or waits for. */
-static void open_op(struct rebuild_writer *writer, const char *kind, const char *name) {
+static void open_op(struct rebuild_library_writer *writer, const char *kind, const char *name) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, kind);
   lumos_text_put(&text, name);
@@ -225,7 +225,7 @@ static void open_op(struct rebuild_writer *writer, const char *kind, const char 
   lumos_text_free(&text);
 }
 
-uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebuild_operation *operation,
+uint32_t rebuild_library_start(struct rebuild_library_writer *writer, const struct rebuild_operation *operation,
                                uint32_t computed, uint32_t *done) {
   uint32_t ready = LUMOS_NONE, made = LUMOS_NONE;
   open_op(writer, "c10d::", operation->op);
@@ -257,14 +257,14 @@ uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebui
   return made;
 }
 
-void rebuild_library_wait(struct rebuild_writer *writer, uint32_t done) {
+void rebuild_library_wait(struct rebuild_library_writer *writer, uint32_t done) {
   open_op(writer, "record_param_comms", "");
   spend(writer, "record_param_comms", BEFORE_WAIT);
   await(writer, writer->compute, done);
   spend(writer, "record_param_comms", BEHIND_WAIT + writer->behind);
 }
 
-uint32_t rebuild_library_run(struct rebuild_writer *writer, const struct rebuild_operation *operation,
+uint32_t rebuild_library_run(struct rebuild_library_writer *writer, const struct rebuild_operation *operation,
                              uint32_t behind) {
   open_op(writer, operation->op, "");
   spend(writer, operation->op, BEFORE_KERNEL);

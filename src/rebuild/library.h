@@ -18,7 +18,7 @@ struct rebuild_costs {
 };
 void rebuild_costs_find(struct rebuild_costs *costs, const struct lumos_job *job);
 
-struct rebuild_writer {
+struct rebuild_library_writer {
   struct rebuild_weave *weave;
   const struct rebuild_costs *costs;
   uint32_t thread, after;   /* its lane; the task behind which the calls come */
@@ -49,15 +49,16 @@ void rebuild_library_time(struct rebuild_operation *operation, const struct lumo
 
 /* Launch it behind what the compute stream has been given so far, whose last task is `computed` (LUMOS_NONE: not known).
  * Returns the task on the stream; *done: the call that records its end. */
-uint32_t rebuild_library_start(struct rebuild_writer *writer, const struct rebuild_operation *operation,
+uint32_t rebuild_library_start(struct rebuild_library_writer *writer, const struct rebuild_operation *operation,
                                uint32_t computed, uint32_t *done);
 /* Let the compute stream wait for that record. */
-void rebuild_library_wait(struct rebuild_writer *writer, uint32_t done);
+void rebuild_library_wait(struct rebuild_library_writer *writer, uint32_t done);
 /* A kernel on the compute stream, where it stands behind task `behind`. */
-uint32_t rebuild_library_run(struct rebuild_writer *writer, const struct rebuild_operation *operation, uint32_t behind);
+uint32_t rebuild_library_run(struct rebuild_library_writer *writer, const struct rebuild_operation *operation,
+                             uint32_t behind);
 /* `awaiting` starts the latency of an event behind `awaited` at least. LUMOS_RECORDED: calls that are there make its stream
  * wait; else that is inferred. */
-void rebuild_library_hold(const struct rebuild_writer *writer, uint32_t awaited, uint32_t awaiting,
+void rebuild_library_hold(const struct rebuild_library_writer *writer, uint32_t awaited, uint32_t awaiting,
                           enum lumos_evidence evidence);
 
 /* A collective of the job; members are to be given in the order of tasks by who arranges the job. */

@@ -125,8 +125,9 @@ static struct rebuild_operation collective_of(const struct reducing *reducing, u
   return operation;
 }
 
-static uint32_t start(struct reducing *reducing, struct rebuild_writer *writer, uint32_t rank, enum channel_of of,
-                      const char *op, const char *kernel, int64_t bytes, uint32_t computed, uint32_t *done) {
+static uint32_t start(struct reducing *reducing, struct rebuild_library_writer *writer, uint32_t rank,
+                      enum channel_of of, const char *op, const char *kernel, int64_t bytes, uint32_t computed,
+                      uint32_t *done) {
   uint32_t channel = channel_for(reducing, rank, of);
   struct operation operation = {.channel = channel,
                                 .order = reducing->orders[3 * rank + of]++,
@@ -142,7 +143,8 @@ static int64_t moving(const struct reducing *reducing, int64_t bytes) {
 }
 
 /* The gradients divided by the number of replicas, in place. */
-static uint32_t divide(const struct reducing *reducing, struct rebuild_writer *writer, int64_t bytes, uint32_t behind) {
+static uint32_t divide(const struct reducing *reducing, struct rebuild_library_writer *writer, int64_t bytes,
+                       uint32_t behind) {
   const struct rebuild_operation operation = {.op = "aten::mul_",
                                               .kernel = "elementwise_kernel",
                                               .kind = LUMOS_ELEMENTWISE,
@@ -151,7 +153,7 @@ static uint32_t divide(const struct reducing *reducing, struct rebuild_writer *w
 }
 
 /* As the recording does it, if it divides whole buckets; else it did so before, gradient by gradient. */
-static uint32_t divide_again(const struct reducing *reducing, struct rebuild_writer *writer, uint32_t rank,
+static uint32_t divide_again(const struct reducing *reducing, struct rebuild_library_writer *writer, uint32_t rank,
                              int64_t bytes, uint32_t behind) {
   const struct lumos_job *from = reducing->from;
   uint32_t recorded = lumos_job_rank(from, reducing->job->ranks.items[rank].from);
@@ -183,25 +185,25 @@ struct round { /* a rank's step */
   struct rebuild_buckets buckets;
 };
 
-static struct rebuild_writer writer_at(const struct reducing *reducing, const struct round *round, uint32_t after,
-                                       uint8_t phase) {
+static struct rebuild_library_writer writer_at(const struct reducing *reducing, const struct round *round,
+                                               uint32_t after, uint8_t phase) {
   struct lumos_task label = lumos_task_empty;
   label.start = LUMOS_ABSENT;
   label.step = round->step;
   label.phase = phase;
   label.micro_batch = phase == LUMOS_BACKWARD ? reducing->job->tasks.items[after].micro_batch : LUMOS_ABSENT_INT;
-  return (struct rebuild_writer){.weave = (struct rebuild_weave *)(uintptr_t)&reducing->weave,
-                                 .costs = &reducing->costs,
-                                 .thread = reducing->job->tasks.items[after].lane,
-                                 .after = after,
-                                 .compute = round->compute,
-                                 .stream = round->stream,
-                                 .label = label};
+  return (struct rebuild_library_writer){.weave = (struct rebuild_weave *)(uintptr_t)&reducing->weave,
+                                         .costs = &reducing->costs,
+                                         .thread = reducing->job->tasks.items[after].lane,
+                                         .after = after,
+                                         .compute = round->compute,
+                                         .stream = round->stream,
+                                         .label = label};
 }
 
 static void reduce_bucket(struct reducing *reducing, const struct round *round, struct rebuild_bucket *bucket,
                           uint32_t after, uint32_t kernel) {
-  struct rebuild_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
+  struct rebuild_library_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
   bool shards = reducing->reduction.shards;
   uint32_t computed = reducing->reduction.again ? divide_again(reducing, &writer, round->rank, bucket->bytes, kernel)
                                                 : divide(reducing, &writer, bucket->bytes, kernel);
@@ -221,8 +223,8 @@ static uint32_t kernel_before(const struct reducing *reducing, const struct roun
 }
 
 /* What comes on the compute stream next waits for that, and so does communication before, which waits for that stream. */
-static void hold_next(const struct reducing *reducing, const struct round *round, const struct rebuild_writer *writer,
-                      uint32_t after, uint32_t awaited) {
+static void hold_next(const struct reducing *reducing, const struct round *round,
+                      const struct rebuild_library_writer *writer, uint32_t after, uint32_t awaited) {
   const struct lumos_lane *lane = &reducing->job->lanes.items[round->main];
   for (uint32_t t = after + 1; t < lane->task_first + lane->task_count; t++) {
     if (reducing->starts[t] != LUMOS_NONE) {
@@ -238,7 +240,7 @@ static void hold_next(const struct reducing *reducing, const struct round *round
 /* What follows on the compute stream waits for all that was reduced. */
 static void wait_for_buckets(const struct reducing *reducing, const struct round *round, uint32_t after,
                              uint8_t phase) {
-  struct rebuild_writer writer = writer_at(reducing, round, after, phase);
+  struct rebuild_library_writer writer = writer_at(reducing, round, after, phase);
   for (size_t i = 0; i < round->buckets.count; i++) {
     rebuild_library_wait(&writer, round->buckets.items[i].done);
   }
@@ -261,8 +263,8 @@ static void reduce_buckets(struct reducing *reducing, struct round *round) {
 }
 
 /* A replica's share of the updated parameters, as the forward pass takes them. */
-static uint32_t convert_share(struct reducing *reducing, const struct round *round, struct rebuild_writer *writer,
-                              uint32_t behind) {
+static uint32_t convert_share(struct reducing *reducing, const struct round *round,
+                              struct rebuild_library_writer *writer, uint32_t behind) {
   double elements = 0;
   for (size_t i = 0; i < round->buckets.count; i++) {
     elements += (double)round->buckets.items[i].elements / reducing->sizes.dp;
@@ -277,7 +279,7 @@ static uint32_t convert_share(struct reducing *reducing, const struct round *rou
 
 /* Numbers of two bytes, as the forward pass takes them, or as large as the gradients. */
 static void gather_parameters(struct reducing *reducing, struct round *round) {
-  struct rebuild_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
+  struct rebuild_library_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
   uint32_t computed = kernel_before(reducing, round, round->updated);
   computed = reducing->conversions.pace > 0 ? convert_share(reducing, round, &writer, computed) : computed;
   for (size_t i = 0; i < round->buckets.count; i++) {
@@ -302,7 +304,7 @@ static void sum_embedding(struct reducing *reducing, const struct round *round, 
   if ((stage != 0 && stage != reducing->sizes.pp - 1) || shared == NULL) {
     return;
   }
-  struct rebuild_writer writer = writer_at(reducing, round, round->finish, LUMOS_BACKWARD);
+  struct rebuild_library_writer writer = writer_at(reducing, round, round->finish, LUMOS_BACKWARD);
   uint32_t done;
   uint32_t task =
       start(reducing, &writer, round->rank, OF_ENDS, "all_reduce", "ncclDevKernel_AllReduce",

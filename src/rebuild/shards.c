@@ -222,15 +222,15 @@ static void sum(struct sharding *sharding, const struct rebuild_end *end, uint32
   label.layer = like->layer;
   const struct around *around = &arounds[has_function(sharding, end)];
   uint32_t computed = end->of == REBUILD_BEGIN ? last_launched(sharding, end->after) : end->kernel;
-  struct rebuild_writer writer = {.weave = &sharding->weave,
-                                  .costs = &sharding->costs,
-                                  .thread = behind->lane,
-                                  .after = end->after,
-                                  .compute = sharding->computes[rank],
-                                  .stream = sharding->streams + rank,
-                                  .before = around->before,
-                                  .behind = around->behind,
-                                  .label = label};
+  struct rebuild_library_writer writer = {.weave = &sharding->weave,
+                                          .costs = &sharding->costs,
+                                          .thread = behind->lane,
+                                          .after = end->after,
+                                          .compute = sharding->computes[rank],
+                                          .stream = sharding->streams + rank,
+                                          .before = around->before,
+                                          .behind = around->behind,
+                                          .label = label};
   struct member member = {sharding->groups[rank], order, LUMOS_NONE, operation_for(sharding, rank, end->of)};
   sharding->taken = end->of == (sharding->recorded ? REBUILD_BEGIN : REBUILD_HALF) ? member.what.dur : sharding->taken;
   member.task = rebuild_library_start(&writer, &member.what, computed, &done);

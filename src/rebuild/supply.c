@@ -84,7 +84,8 @@ static void add_peers(struct supply *supply, uint32_t task, unsigned transfers) 
 }
 
 /* One batch: asked for, and waited for. */
-static void add_example(struct supply *supply, struct rebuild_writer *writer, unsigned transfers, uint32_t computed) {
+static void add_example(struct supply *supply, struct rebuild_library_writer *writer, unsigned transfers,
+                        uint32_t computed) {
   unsigned sends = transfers & (REBUILD_TO_NEXT | REBUILD_TO_PREVIOUS), receives = transfers & ~sends;
   unsigned more = (unsigned)__builtin_popcount(sends) > (unsigned)__builtin_popcount(receives) ? sends : receives;
   struct rebuild_operation operation = {.op = "send_recv",
@@ -128,13 +129,13 @@ static void add_examples(struct supply *supply, uint32_t rank, int32_t step) {
   label.start = start;
   label.step = step;
   label.micro_batch = 0;
-  struct rebuild_writer writer = {.weave = &supply->weave,
-                                  .costs = &supply->costs,
-                                  .thread = roles.main,
-                                  .after = roles.last_launch,
-                                  .compute = roles.compute,
-                                  .stream = rebuild_weave_stream(&supply->weave, rank, supply->stream),
-                                  .label = label};
+  struct rebuild_library_writer writer = {.weave = &supply->weave,
+                                          .costs = &supply->costs,
+                                          .thread = roles.main,
+                                          .after = roles.last_launch,
+                                          .compute = roles.compute,
+                                          .stream = rebuild_weave_stream(&supply->weave, rank, supply->stream),
+                                          .label = label};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     writer.label.phase = i % 2 == 0 ? LUMOS_FORWARD : LUMOS_BACKWARD;
     add_example(supply, &writer, all[i], roles.last_kernel);

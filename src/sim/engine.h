@@ -106,12 +106,12 @@ struct lumos_meeting { /* a collective that runs */
 /* One instant of a run keeps another from coming before `bound`. Instants are the start (2t) and the end (2t + 1) of
  * task t, and that (2 tasks + i) at which the last member of collective i has come. A run notes them in the order in
  * which it passes bounds on: all that lead to an instant stand before all that leave it. */
-struct lumos_link {
+struct lumos_bound {
   int64_t bound;
   uint32_t src, dst;
   uint8_t of; /* enum lumos_link_of */
 };
-LUMOS_VECTOR_TYPE(lumos_links, struct lumos_link);
+LUMOS_VECTOR_TYPE(lumos_bounds, struct lumos_bound);
 
 /* What a change can make longer or shorter: what the time from src to bound is, besides residuals. */
 enum lumos_link_of {
@@ -153,7 +153,7 @@ struct lumos_order {
 struct lumos_engine_notes {
   struct lumos_holds *holds;   /* on streams */
   struct lumos_held *bindings; /* empty before: what bound the start and the end of every task */
-  struct lumos_links *links;   /* all that bounds anything, the binding and the others */
+  struct lumos_bounds *links;  /* all that bounds anything, the binding and the others */
   struct lumos_order *order;   /* with links, whose instants are then of nodes, numbered as they are */
   const uint8_t *watched;      /* tasks of which every constraint is noted, in */
   struct lumos_constraints *constraints;

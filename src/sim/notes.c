@@ -10,7 +10,7 @@ static uint32_t noted(const struct lumos_engine *engine, uint32_t instant) {
 }
 
 void lumos_links_add(struct lumos_engine *engine, uint32_t src, uint32_t dst, int64_t bound, enum lumos_link_of of) {
-  struct lumos_link link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
+  struct lumos_bound link = {bound, noted(engine, src), noted(engine, dst), (uint8_t)of};
   lumos_vector_push(engine->notes.links, link);
 }
 

@@ -13,7 +13,7 @@ static int64_t later(int64_t left, int64_t right) { return left > right ? left :
 bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
                          const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
   const struct lumos_job *job = engine->job;
-  struct lumos_links links = {0};
+  struct lumos_bounds links = {0};
   struct lumos_order found = {0};
   const bool countable = 2 * (uint64_t)job->tasks.count + job->collectives.count < UINT32_MAX - 2;
   struct lumos_engine_order order = *asked;

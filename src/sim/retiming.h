@@ -70,8 +70,8 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
                          struct lumos_error *error) LUMOS_MUST_CHECK;
 /* What lumos_retiming_make does with the notes of a run. */
 void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
-                         const struct lumos_links *links, const struct lumos_order *order, const struct lumos_run *runs,
-                         bool by_node);
+                         const struct lumos_bounds *links, const struct lumos_order *order,
+                         const struct lumos_run *runs, bool by_node);
 void lumos_retiming_free(struct lumos_retiming *retiming);
 
 /* All as in the run, of `width` jobs, 1 or LUMOS_RETIMED, each 8 bytes a row and 16 an instant; then of one of them (w < width) what a

@@ -11,7 +11,7 @@ struct reading {
   struct lumos_retiming *into;
   const struct lumos_job *job;
   const struct lumos_engine *engine;
-  const struct lumos_links *links;
+  const struct lumos_bounds *links;
   const struct lumos_order *order;
   const struct lumos_run *runs;
   bool by_node;    /* are the runs? Instants are, see lumos_engine_notes */
@@ -21,11 +21,11 @@ struct reading {
   bool unfit;
 };
 
-static bool is_own_time(const struct lumos_link *link) {
+static bool is_own_time(const struct lumos_bound *link) {
   return link->of == LUMOS_LINK_LAG || link->of == LUMOS_LINK_LENGTH;
 }
 
-static bool has_occupant(const struct lumos_link *link) {
+static bool has_occupant(const struct lumos_bound *link) {
   return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_OVER || link->of == LUMOS_LINK_NO_ROOM;
 }
 
@@ -55,7 +55,7 @@ static void keep_instant(struct reading *reading, uint32_t instant) { reading->w
 
 static void find_ways(struct reading *reading) {
   for (size_t i = 0; i < reading->links->count; i++) {
-    const struct lumos_link *link = &reading->links->items[i];
+    const struct lumos_bound *link = &reading->links->items[i];
     if (is_own_time(link)) {
       count_way(reading, link->src, OUT);
       count_way(reading, link->dst, IN);
@@ -132,7 +132,7 @@ static int64_t time_of(const struct reading *reading, uint32_t instant) {
   return run->start + (instant % 2 == 0 ? 0 : run->dur);
 }
 
-static int64_t lag_of(const struct reading *reading, const struct lumos_link *link) {
+static int64_t lag_of(const struct reading *reading, const struct lumos_bound *link) {
   if (link->of == LUMOS_LINK_CAUSE || link->of == LUMOS_LINK_OVER || link->of == LUMOS_LINK_ROOM) {
     return 0;
   }
@@ -149,7 +149,7 @@ static uint32_t number_of(struct reading *reading, uint32_t instant) {
   return reading->place[instant];
 }
 
-static uint32_t begin_row(struct reading *reading, const struct lumos_link *link) {
+static uint32_t begin_row(struct reading *reading, const struct lumos_bound *link) {
   struct lumos_retiming *into = reading->into;
   bool event = link->src != LUMOS_NONE && link->src < first_met(reading) &&
                (link->src % 2 == 0 || is_of_thread(reading, link->src));
@@ -160,7 +160,7 @@ static uint32_t begin_row(struct reading *reading, const struct lumos_link *link
   return (uint32_t)into->rows.count - 1;
 }
 
-static void add_part(struct reading *reading, const struct lumos_link *link, uint32_t row, size_t *transfer) {
+static void add_part(struct reading *reading, const struct lumos_bound *link, uint32_t row, size_t *transfer) {
   struct lumos_retiming *into = reading->into;
   struct lumos_row_part part = {row, link->dst < first_met(reading) ? task_at(reading, link->dst) : LUMOS_NONE};
   switch ((enum lumos_link_of)link->of) {
@@ -196,7 +196,7 @@ static void add_part(struct reading *reading, const struct lumos_link *link, uin
 
 /* Of two bounds between the same instants that never change the later one counts, and what bounds is a cause. */
 static bool is_told_by_last(struct reading *reading, size_t i) {
-  const struct lumos_link *link = &reading->links->items[i], *last = i == 0 ? link : link - 1;
+  const struct lumos_bound *link = &reading->links->items[i], *last = i == 0 ? link : link - 1;
   if (i == 0 || link->src != last->src || link->dst != last->dst || link->src == LUMOS_NONE) {
     return false;
   }
@@ -218,7 +218,7 @@ static void read_links(struct reading *reading) {
     lumos_vector_push(&into->rooms, reading->order->rooms.items[i]);
   }
   for (size_t i = 0; i < reading->links->count; i++) {
-    const struct lumos_link *link = &reading->links->items[i];
+    const struct lumos_bound *link = &reading->links->items[i];
     if (link->of == LUMOS_LINK_NO_ROOM) {
       struct lumos_row_pair pair = {link->dst, link->src - 1, LUMOS_BEFORE_BY_GAP};
       lumos_vector_push(&into->pairs, pair);
@@ -305,8 +305,8 @@ static int64_t latest_of(const struct reading *reading) {
 }
 
 void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
-                         const struct lumos_links *links, const struct lumos_order *order, const struct lumos_run *runs,
-                         bool by_node) {
+                         const struct lumos_bounds *links, const struct lumos_order *order,
+                         const struct lumos_run *runs, bool by_node) {
   const struct lumos_job *job = retiming->job;
   size_t instants = 2 * (size_t)engine->node_count + job->collectives.count;
   struct reading reading = {

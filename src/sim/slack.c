@@ -10,7 +10,7 @@
 
 struct slacks {
   const struct lumos_job *job;
-  int64_t *of;  /* by instant, see struct lumos_link; INT64_MAX: no step's end follows from it */
+  int64_t *of;  /* by instant, see struct lumos_bound; INT64_MAX: no step's end follows from it */
   int64_t *met; /* by collective: when the last one came */
 };
 
@@ -24,14 +24,14 @@ static int64_t time_of(const struct slacks *slacks, uint32_t instant) {
 }
 
 /* When the last member of every collective came: the latest bound on that instant. */
-static void find_meetings(struct slacks *slacks, const struct lumos_links *links) {
+static void find_meetings(struct slacks *slacks, const struct lumos_bounds *links) {
   size_t tasks = slacks->job->tasks.count;
   slacks->met = lumos_allocate((slacks->job->collectives.count + 1) * sizeof *slacks->met);
   for (size_t i = 0; i < slacks->job->collectives.count; i++) {
     slacks->met[i] = LUMOS_ABSENT;
   }
   for (size_t i = 0; i < links->count; i++) {
-    const struct lumos_link *link = &links->items[i];
+    const struct lumos_bound *link = &links->items[i];
     if (link->dst >= 2 * tasks && link->bound > slacks->met[link->dst - 2 * tasks]) {
       slacks->met[link->dst - 2 * tasks] = link->bound;
     }
@@ -65,9 +65,9 @@ static void set_ends(struct slacks *slacks) {
   lumos_vector_free(&stretches);
 }
 
-static void read_backwards(struct slacks *slacks, const struct lumos_links *links) {
+static void read_backwards(struct slacks *slacks, const struct lumos_bounds *links) {
   for (size_t i = links->count; i-- > 0;) {
-    const struct lumos_link *link = &links->items[i];
+    const struct lumos_bound *link = &links->items[i];
     int64_t slack = slacks->of[link->dst];
     if (slack != INT64_MAX) {
       slack += time_of(slacks, link->dst) - link->bound;
@@ -78,7 +78,7 @@ static void read_backwards(struct slacks *slacks, const struct lumos_links *link
 
 static int64_t or_absent(int64_t slack) { return slack == INT64_MAX ? LUMOS_ABSENT : slack; }
 
-static void find(const struct lumos_job *job, const struct lumos_links *links, struct lumos_slack *found) {
+static void find(const struct lumos_job *job, const struct lumos_bounds *links, struct lumos_slack *found) {
   size_t instants = 2 * job->tasks.count + job->collectives.count;
   struct slacks slacks = {.job = job, .of = lumos_allocate((instants + 1) * sizeof *slacks.of)};
   for (size_t i = 0; i < instants; i++) {
@@ -99,7 +99,7 @@ bool lumos_slack_find(const struct lumos_job *job, struct lumos_held *bindings, 
   if (2 * (uint64_t)job->tasks.count + job->collectives.count >= UINT32_MAX) {
     return lumos_fail(error, "slack can be found of at most 2^31 tasks; simulate fewer ranks at once");
   }
-  struct lumos_links links = {0};
+  struct lumos_bounds links = {0};
   const struct lumos_engine_notes notes = {.bindings = bindings, .links = &links};
   bool done = lumos_run_noting(job, &notes, error);
   if (done) {

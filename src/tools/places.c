@@ -89,7 +89,7 @@ static bool reads(enum folder folder, const char *name) {
 
 static void add_folder(struct checking *checking, const char *path, enum folder folder, int option) {
   struct lumos_error unread = {LUMOS_DONE, ""};
-  struct lumos_names names;
+  struct lumos_file_names names;
   struct stat status;
   if (lumos_folder_list(path, &names, &unread)) {
     for (size_t i = 0; i < names.count; i++) {
@@ -115,7 +115,7 @@ static void add_read(struct checking *checking, const char *path, enum folder fo
 }
 
 /* The reports of nights: NIGHT.html beside NIGHT.json or NIGHT.failed. */
-static void add_reports(struct checking *checking, const char *path, const struct lumos_names *names, int option) {
+static void add_reports(struct checking *checking, const char *path, const struct lumos_file_names *names, int option) {
   struct stat status;
   for (size_t i = 0; i < names->count; i++) {
     const char *name = names->items[i];
@@ -137,7 +137,7 @@ static void add_reports(struct checking *checking, const char *path, const struc
 
 static void add_history(struct checking *checking, const char *path, bool whole, int option) {
   struct lumos_error unread = {LUMOS_DONE, ""};
-  struct lumos_names names;
+  struct lumos_file_names names;
   if (lumos_folder_list(path, &names, &unread)) {
     add_reports(checking, path, &names, option);
     for (size_t i = 0; whole && i < names.count; i++) {

@@ -17,7 +17,7 @@ static void add_path(struct trace_paths *list, const char *folder, const char *n
 }
 
 static bool list_folder(const char *folder, struct trace_paths *list, struct lumos_error *error) {
-  struct lumos_names names;
+  struct lumos_file_names names;
   size_t first = list->count;
   bool good = lumos_folder_list(folder, &names, error);
   for (size_t i = 0; i < names.count; i++) {

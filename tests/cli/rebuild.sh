@@ -153,8 +153,8 @@ jobs=("${short[@]}")
 judge 8 configuration 'configurations' "$@"
 
 # Points of the step that the worst part of the breakdown, and the bubble, may be off: of the recorded configuration, and of others. Of these more:
-# what kernels lose beside communication that they ran beside only in part is not known well enough. In a pipeline bound by its CPUs what one stage
-# waits for the other is chance in a recording of one stage: of five seeds the bubble was off by 0.7 to 2.5 points, the step by 1.3 % on average.
+# what kernels lose beside communication that they ran beside only in part is not known well enough. Of a pipeline bound by its CPUs that is
+# made of one GPU the bubble is off by 0.7 to 2.5 points over five seeds, and the step by 1.3 % on average; why is not known.
 awk -F'|' '
   BEGIN { above["distributed optimizer|--layers 8"]; above["three ways|--schedule zb-h1"]; above["zero bubble, three ways|--pp 4"] }
   { most = ($2 "|" $3) in above ? 2.8 : 2; bubble = $2 "|" $3 == "one GPU, host-bound, from nothing|--pp 2" ? 2.5 : 1.5 }

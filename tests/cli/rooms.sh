@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The rooms of src use only rooms before them, in the order that src/README.md gives, which names all of them; headers of include use no room.
-# No two files of src call each other, be it through others, and no two headers include each other.
+# No two files of src call each other, be it through others, and no two headers include each other. No two headers define one tag.
 # At the top there is nothing but what belongs there.
 . "$(dirname "$0")/lib.sh"
 cd "$source_folder" || exit 1
@@ -29,6 +29,9 @@ no_circle() {
 cd "$work" || exit 1
 grep -roE '#include "[a-z/_]+\.h"' "$source_folder/src" --include='*.h' | sed -E "s,^$source_folder/src/,,; s/:#include \"/ /; s/\"$//" >headers
 no_circle includes headers
+grep -rhoE '^(struct|enum|union) [a-z_0-9]+ \{|^LUMOS_VECTOR_TYPE\([a-z_0-9]+' "$source_folder/src" "$source_folder/include" --include='*.h' |
+  sed -E 's/^[a-zA-Z_]+[ (]//; s/ \{$//' | sort | uniq -d >twice
+[ ! -s twice ] || fail "tags with two meanings: $(paste -sd' ' twice)"
 calls=0
 objects=$(find "$bin/../CMakeFiles/lumos.dir/src" -name '*.c.o' 2>/dev/null)
 if [ -n "$objects" ] && command -v nm >/dev/null; then

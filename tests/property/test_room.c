@@ -53,7 +53,7 @@ static void disturb(struct lumos_job *job) {
 struct noted {
   struct lumos_holds holds;
   struct lumos_held bindings;
-  struct lumos_links links;
+  struct lumos_bounds links;
   struct lumos_order order;
 };
 

@@ -15,7 +15,7 @@ enum { JOBS = 60, DELAYS_A_JOB = 60 };
 
 struct run {
   struct lumos_run *runs;
-  struct lumos_links links;
+  struct lumos_bounds links;
 };
 
 static void run_of(const struct lumos_job *job, struct run *run) {
@@ -34,8 +34,8 @@ static void free_run(struct run *run) {
 }
 
 static int by_ends(const void *left_item, const void *right_item) {
-  const struct lumos_link *left = left_item;
-  const struct lumos_link *right = right_item;
+  const struct lumos_bound *left = left_item;
+  const struct lumos_bound *right = right_item;
   if (left->dst != right->dst) {
     return left->dst < right->dst ? -1 : 1;
   }

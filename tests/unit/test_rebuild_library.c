@@ -51,13 +51,13 @@ static void communication_is_launched_behind_what_it_needs(void **state) {
   job->stage = LUMOS_STAGE_TRANSFORM;
   job->edited = 1;
   rebuild_weave_begin(&weave, job);
-  struct rebuild_writer writer = {.weave = &weave,
-                                  .costs = &costs,
-                                  .thread = 0,
-                                  .after = 0,
-                                  .compute = 1,
-                                  .stream = rebuild_weave_stream(&weave, 0, rebuild_free_stream(job)),
-                                  .label = label};
+  struct rebuild_library_writer writer = {.weave = &weave,
+                                          .costs = &costs,
+                                          .thread = 0,
+                                          .after = 0,
+                                          .compute = 1,
+                                          .stream = rebuild_weave_stream(&weave, 0, rebuild_free_stream(job)),
+                                          .label = label};
   uint32_t task = rebuild_library_start(&writer, &operation, 2, &done);
   rebuild_library_join(job, &operation, &task, 1, 1, LUMOS_SYMMETRIC);
   if (!rebuild_weave_end(&weave, &error) || !lumos_simulate(job, &error)) {

@@ -95,7 +95,7 @@ static void schedules_are_named(void **state) {
       add_order(job, written, stage);
     }
     struct lumos_passes passes = read_passes(job);
-    enum lumos_schedule schedule = lumos_schedule_of(&passes);
+    enum lumos_recovered_schedule schedule = lumos_schedule_of(&passes);
     const char *name = report_schedule_name(schedule);
     assert_string_equal(name != NULL ? name : "", written->name != NULL ? written->name : "");
     assert_int_equal(lumos_schedule_bubble(schedule, &passes), written->bubble);

@@ -73,7 +73,8 @@ static void put_micro_batches(const struct lumos_passes *passes, struct lumos_te
 }
 
 /* "1F1B over 4 stages, 8 micro-batches" */
-static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule schedule, struct lumos_text *out) {
+static void put_schedule(const struct lumos_passes *passes, enum lumos_recovered_schedule schedule,
+                         struct lumos_text *out) {
   const char *name = report_schedule_name(schedule);
   if (name != NULL) {
     lumos_text_format(out, "%s over ", name);
@@ -89,7 +90,7 @@ static void put_schedule(const struct lumos_passes *passes, enum lumos_schedule 
  * only that no pass runs. */
 static void put_pipeline(const struct lumos_passes *passes, const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline spoken = report_facts_spoken(facts);
-  enum lumos_schedule schedule = lumos_schedule_of(passes);
+  enum lumos_recovered_schedule schedule = lumos_schedule_of(passes);
   int64_t bubble = report_row_share(facts, report_facts_whole(facts, spoken), spoken, FIGURE_PIPELINE_BUBBLE);
   put_schedule(passes, schedule, out);
   if (bubble > 0) {

@@ -1,7 +1,7 @@
 /* Names of schedules, and orders as text. */
 #include "report/content/schedule.h"
 
-const char *report_schedule_name(enum lumos_schedule schedule) {
+const char *report_schedule_name(enum lumos_recovered_schedule schedule) {
   static const char *const names[] = {[LUMOS_SCHEDULE_NONE] = NULL,
                                       [LUMOS_SCHEDULE_UNNAMED] = NULL,
                                       [LUMOS_SCHEDULE_GPIPE] = "GPipe",

@@ -6,7 +6,7 @@
 #include "sim/pipeline/schedule.h"
 
 /* "1F1B"; NULL where there is no name. */
-const char *report_schedule_name(enum lumos_schedule schedule);
+const char *report_schedule_name(enum lumos_recovered_schedule schedule);
 
 /* The order of a stage's passes, each once, at its first interval: "F0 F1 B0 F2 B1 B2"; chunks as letters: "F0a F0b". At
  * most about `limit` bytes, then an ellipsis. */

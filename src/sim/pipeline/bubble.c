@@ -104,7 +104,7 @@ static const struct lumos_step *typical_step(const struct lumos_timeline *timeli
 
 static void write_schedule(struct lumos_job *job, const struct lumos_timeline *timeline,
                            const struct lumos_passes *passes) {
-  enum lumos_schedule schedule = lumos_schedule_of(passes);
+  enum lumos_recovered_schedule schedule = lumos_schedule_of(passes);
   int64_t theory = lumos_schedule_bubble(schedule, passes);
   if (theory != LUMOS_ABSENT) {
     struct lumos_scope scope = lumos_everywhere;

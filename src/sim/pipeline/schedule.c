@@ -119,7 +119,7 @@ static void look_at(const struct lumos_passes *passes, const struct lumos_pipeli
   lumos_vector_free(&turns);
 }
 
-enum lumos_schedule lumos_schedule_of(const struct lumos_passes *passes) {
+enum lumos_recovered_schedule lumos_schedule_of(const struct lumos_passes *passes) {
   if (passes->pipeline <= 1 || passes->micro_batches < 2 || passes->stages.count == 0) {
     return LUMOS_SCHEDULE_NONE;
   }
@@ -158,7 +158,7 @@ static int64_t zero_bubble_share(const struct lumos_passes *passes, int64_t behi
   return known ? bubble_share((__int128)behind * filled, (__int128)passes->micro_batches * all) : LUMOS_ABSENT;
 }
 
-int64_t lumos_schedule_bubble(enum lumos_schedule schedule, const struct lumos_passes *passes) {
+int64_t lumos_schedule_bubble(enum lumos_recovered_schedule schedule, const struct lumos_passes *passes) {
   int64_t chunks = 1;
   for (size_t i = 0; i < passes->stages.count; i++) {
     chunks = passes->stages.items[i].chunks > chunks ? passes->stages.items[i].chunks : chunks;
@@ -178,7 +178,7 @@ int64_t lumos_schedule_bubble(enum lumos_schedule schedule, const struct lumos_p
   return LUMOS_ABSENT;
 }
 
-const char *lumos_schedule_option(enum lumos_schedule schedule) {
+const char *lumos_schedule_option(enum lumos_recovered_schedule schedule) {
   static const char *const names[] = {[LUMOS_SCHEDULE_NONE] = NULL,
                                       [LUMOS_SCHEDULE_UNNAMED] = NULL,
                                       [LUMOS_SCHEDULE_GPIPE] = "gpipe",

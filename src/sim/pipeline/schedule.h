@@ -4,7 +4,7 @@
 
 #include "sim/pipeline/passes.h"
 
-enum lumos_schedule {
+enum lumos_recovered_schedule {
   LUMOS_SCHEDULE_NONE,    /* no pipeline, or its length is not known */
   LUMOS_SCHEDULE_UNNAMED, /* none of the following */
   LUMOS_SCHEDULE_GPIPE,   /* all forward, then all backward */
@@ -26,14 +26,14 @@ void lumos_turns_read(const struct lumos_passes *passes, const struct lumos_pipe
                       struct lumos_pass_turns *turns);
 
 /* Of a step of at least two micro-batches; with fewer all are alike. */
-enum lumos_schedule lumos_schedule_of(const struct lumos_passes *passes);
+enum lumos_recovered_schedule lumos_schedule_of(const struct lumos_passes *passes);
 
 /* As --schedule calls it: "1f1b"; NULL where there is no name. */
-const char *lumos_schedule_option(enum lumos_schedule schedule);
+const char *lumos_schedule_option(enum lumos_recovered_schedule schedule);
 
 /* The bubble that the schedule leaves where all forward passes take equally long, all backward passes too, and nothing
  * else takes time: its share of a step, in millionths. Of weight gradients apart: with the time that passes take.
  * LUMOS_ABSENT: no closed formula. */
-int64_t lumos_schedule_bubble(enum lumos_schedule schedule, const struct lumos_passes *passes);
+int64_t lumos_schedule_bubble(enum lumos_recovered_schedule schedule, const struct lumos_passes *passes);
 
 #endif
