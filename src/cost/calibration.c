@@ -3,11 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *lumos_duration_source_name(enum lumos_duration_source source) {
-  static const char *const names[LUMOS_DURATION_SOURCES] = {"", "shape", "family", "model", "constants"};
-  return names[source];
-}
-
 static double ratio_of(const struct lumos_measured_shape *shape) { return log(shape->measured / shape->model); }
 
 /* Between the next smaller and the next larger shape of the family, evenly by the size's logarithm; beyond the last one

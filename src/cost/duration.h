@@ -14,7 +14,6 @@ enum lumos_duration_source { /* from the surest on */
                              LUMOS_OF_CONSTANTS, /* of a model and published figures alone */
                              LUMOS_DURATION_SOURCES
 };
-const char *lumos_duration_source_name(enum lumos_duration_source source); /* "shape" "family" "model" "constants" */
 
 struct lumos_duration {
   double ns, common, own;

@@ -48,12 +48,6 @@ int64_t history_day_of(const char *text) {
   return again[0] == year && again[1] == month && again[2] == day ? days : LUMOS_ABSENT;
 }
 
-void history_put_day(int64_t day, struct lumos_text *out) {
-  int64_t year = 0, month = 0, of_month = 0;
-  find_date(day, &year, &month, &of_month);
-  lumos_text_format(out, "%04lld-%02lld-%02lld", (long long)year, (long long)month, (long long)of_month);
-}
-
 /* ---- Values ---- */
 
 static const struct {

@@ -44,7 +44,5 @@ bool history_night_read_gate(const char *path, struct lumos_arena *arena, struct
 
 /* The day that a text begins with, as 2026-07-01; LUMOS_ABSENT: with none. */
 int64_t history_day_of(const char *text);
-/* And back. */
-void history_put_day(int64_t day, struct lumos_text *out);
 
 #endif

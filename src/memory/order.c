@@ -13,7 +13,8 @@ static int compare_begun(const void *left, const void *right) {
   return a->start != b->start ? LUMOS_ORDER(a->start, b->start) : LUMOS_ORDER(a->task, b->task);
 }
 
-bool memory_is_node(const struct lumos_job *job, uint32_t span) {
+/* Is it autograd's evaluation of a gradient? */
+static bool memory_is_node(const struct lumos_job *job, uint32_t span) {
   static const char engine[] = "autograd::engine::evaluate_function";
   return strncmp(lumos_string(job->strings, job->spans.items[span].name), engine, sizeof engine - 1) == 0;
 }

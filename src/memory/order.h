@@ -6,7 +6,5 @@
 
 /* Fills ops, of the last step of the rank that has a backward pass, outer ops before inner ones. */
 void memory_order_ops(struct memory_step *memory);
-/* Is it autograd's evaluation of a gradient? */
-bool memory_is_node(const struct lumos_job *job, uint32_t span);
 
 #endif

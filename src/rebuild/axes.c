@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-unsigned rebuild_axes_of_role(uint8_t role) {
+static unsigned rebuild_axes_of_role(uint8_t role) {
   return role == LUMOS_TENSOR     ? REBUILD_TENSOR
          : role == LUMOS_PIPELINE ? REBUILD_PIPELINE
          : role == LUMOS_DATA     ? REBUILD_DATA

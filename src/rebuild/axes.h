@@ -10,7 +10,6 @@ enum rebuild_axis { REBUILD_TENSOR = 1, REBUILD_PIPELINE = 2, REBUILD_DATA = 4, 
 /* Along which axes these recorded ranks (numbers) differ, as far as their places are known, by their numbers where they were
  * not recorded; and that of a group's role (0: none), where not all of them are, or it is one. */
 unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role);
-unsigned rebuild_axes_of_role(uint8_t role);
 
 /* Along which those do that take part in a recorded collective, and whether that is of the ends alone. */
 unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective);

@@ -193,10 +193,6 @@ static int32_t size_of(const struct rebuild_joining *joining, const struct rebui
   return rebuild_axes_count(joining->plan, &rank->at, joining->axes[collective]);
 }
 
-bool rebuild_is_joined(const struct rebuild_joining *joining, uint32_t like) {
-  return joining->first[like] < joining->first[like + 1];
-}
-
 bool rebuild_takes_part(const struct rebuild_joining *joining, const struct rebuild_rank *rank, uint32_t like) {
   bool alone = false;
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1] && !joining->plan->recorded; i++) {

@@ -26,7 +26,8 @@ static bool is_gradient(const struct lumos_job *job, size_t t) {
   return bytes > SCALARS || ((back || gathers) && bytes > FLAGS);
 }
 
-uint8_t *rebuild_find_reductions(const struct lumos_job *job) {
+/* By task: is it communication among replicas, of more than a few numbers? The caller frees it. O(tasks x groups). */
+static uint8_t *rebuild_find_reductions(const struct lumos_job *job) {
   uint8_t *found = lumos_allocate_zeroed(job->tasks.count, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];

@@ -32,9 +32,6 @@ void rebuild_divisions_find(struct rebuild_divisions *divisions, const struct lu
 const struct rebuild_division *rebuild_division_like(const struct rebuild_divisions *divisions, uint32_t rank,
                                                      int32_t step, int64_t bytes);
 
-/* By task: is it communication among replicas, of more than a few numbers? The caller frees it. O(tasks x groups). */
-uint8_t *rebuild_find_reductions(const struct lumos_job *job);
-
 enum rebuild_strip_of {
   REBUILD_STRIP_REDUCTIONS,
   REBUILD_STRIP_DIVISIONS, /* and those divisions that rebuild_divisions_find finds */

@@ -8,7 +8,8 @@ static int32_t recorded_rank(const struct lumos_rank *rank) {
   return rank->from == LUMOS_ABSENT_INT ? rank->rank : rank->from;
 }
 
-bool lumos_clocks_agree(const struct lumos_job *job, uint32_t rank, uint32_t other) {
+/* Are two ranks' clocks known to agree? Ranks that a rebuild made from one recorded rank have its clock. */
+static bool lumos_clocks_agree(const struct lumos_job *job, uint32_t rank, uint32_t other) {
   const struct lumos_rank *ranks = job->ranks.items;
   return rank == other || recorded_rank(&ranks[rank]) == recorded_rank(&ranks[other]) ||
          (ranks[rank].clock.known && ranks[rank].clock.from_collectives && ranks[other].clock.known &&

@@ -14,7 +14,4 @@ struct lumos_arrival {
 struct lumos_arrival lumos_arrival_of(const struct lumos_job *job, const struct lumos_run *runs,
                                       const struct lumos_collective *collective);
 
-/* Are two ranks' clocks known to agree? Ranks that a rebuild made from one recorded rank have its clock. */
-bool lumos_clocks_agree(const struct lumos_job *job, uint32_t rank, uint32_t other);
-
 #endif

@@ -169,7 +169,8 @@ static bool has_number(const struct lumos_job *job, const struct lumos_lane *lan
   return length >= 2 && name[0] == letter && strspn(name + 1, "-0123456789") == length - 1;
 }
 
-void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
+/* Its number alone. */
+static void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane) {
   enum { MOST = 8, KEPT = 6 };
   const struct lumos_lane *record = &job->lanes.items[lane];
   const char *name = lumos_string(job->strings, record->lane);

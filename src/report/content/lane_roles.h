@@ -30,8 +30,6 @@ void report_lane_roles_free(struct report_lane_roles *roles);
 
 /* "stream 7", "thread 1382": a lane in words; long numbers keep their end. */
 void report_put_lane(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);
-/* Its number alone. */
-void report_put_lane_number(struct lumos_text *out, const struct lumos_job *job, uint32_t lane);
 
 /* For a narrow place: "CPU main", "compute", "TP communication", "compute 20". */
 void report_put_lane_short(const struct report_lane_roles *roles, uint32_t lane, struct lumos_text *out);

@@ -41,8 +41,6 @@ int64_t report_opportunity_gain_share(const struct report_opportunities *opportu
 /* What a step is shorter by at least and at most, in ns. */
 struct report_range report_opportunity_gain_range(const struct report_opportunities *opportunities,
                                                   const struct report_opportunity *opportunity);
-/* Has any of them a range? */
-bool report_opportunities_have_ranges(const struct report_opportunities *opportunities);
 
 /* "GEMM kernels", "communication of tensor group 0-3" */
 void report_put_opportunity(const struct report_opportunities *opportunities,
@@ -51,9 +49,6 @@ void report_put_opportunity(const struct report_opportunities *opportunities,
 void report_put_halving_of(const struct report_opportunities *opportunities,
                            const struct report_opportunity *opportunity, struct lumos_text *out);
 
-/* "Halving CPU time cuts the step to 33.0 ms (-21.6 %)" */
-void report_put_halving(const struct report_opportunities *opportunities, const struct report_opportunity *opportunity,
-                        struct lumos_text *out);
 /* What to do that the job does not do already, in the imperative: a sentence with its full stop. */
 void report_put_opportunity_action(const struct report_opportunities *opportunities,
                                    const struct report_opportunity *opportunity, struct lumos_text *out);

@@ -41,7 +41,6 @@ bool report_pipeline_scene(const struct lumos_passes *passes, const struct repor
 /* Both above each other on one axis; both have stages. */
 void report_pipelines_scene(const struct lumos_passes *recorded, const struct lumos_passes *passes,
                             struct report_scene *scene);
-enum report_paint report_paint_of_phase(uint8_t phase);
 /* Which paints have boxes. */
 void report_pipeline_paints(const struct lumos_passes *passes, bool shown[PAINT_COUNT]);
 

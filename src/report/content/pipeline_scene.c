@@ -32,7 +32,7 @@ struct canvas {
   int64_t window; /* of the axis */
 };
 
-enum report_paint report_paint_of_phase(uint8_t phase) {
+static enum report_paint report_paint_of_phase(uint8_t phase) {
   static const enum report_paint paints[LUMOS_PASS_PHASES] = {
       [LUMOS_EXCHANGE] = PAINT_COMMUNICATION, [LUMOS_FORWARD] = PAINT_FORWARD,
       [LUMOS_BACKWARD] = PAINT_BACKWARD,      [LUMOS_WEIGHT] = PAINT_WEIGHT,
