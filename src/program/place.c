@@ -20,7 +20,7 @@ void program_places_begin(struct program_places *places, const struct lumos_job 
   *places = (struct program_places){.job = job,
                                     .backward = lumos_allocate_zeroed(job->spans.count + 1, 1),
                                     .names = lumos_allocate_zeroed(strings + 1U, 1),
-                                    .threads = lumos_allocate_zeroed(job->lanes.count + 1, 1)};
+                                    .threads = lumos_allocate_zeroed(job->lanes.count + 1, sizeof *places->threads)};
   for (size_t i = 0; i < job->spans.count; i++) {
     places->names[job->spans.items[i].name] = 2; /* to be looked at */
   }
@@ -81,21 +81,16 @@ static bool in_backward(const struct program_places *places, const struct lumos_
   return task->span != LUMOS_NONE && places->backward[task->span] == IS_BACKWARD;
 }
 
-/* A thread of the engine has nodes, and no product of matrices is launched outside of them: forward passes have those.
- * The spans of the rank's host tasks have been looked at. */
+/* A thread of the engine launches more in nodes than between them, and no product of matrices outside of them: forward
+ * passes have those. The spans of the rank's host tasks have been looked at. */
 static void find_threads(struct program_places *places, const struct lumos_rank *of) {
   const struct lumos_job *job = places->job;
   for (uint32_t i = of->task_first; i < of->task_first + of->task_count; i++) {
     const struct lumos_task *task = &job->tasks.items[i];
-    if (!lumos_on_stream(job, task) && in_backward(places, task)) {
-      places->threads[task->lane] = 1;
-    }
-  }
-  for (uint32_t i = of->task_first; i < of->task_first + of->task_count; i++) {
-    const struct lumos_task *task = &job->tasks.items[i];
     const struct lumos_task *call = task->call == LUMOS_NONE ? NULL : &job->tasks.items[task->call];
-    if (task->kind == LUMOS_GEMM && call != NULL && call->step != LUMOS_ABSENT_INT && !in_backward(places, call)) {
-      places->threads[call->lane] = 0;
+    if (call != NULL && call->step != LUMOS_ABSENT_INT && places->threads[call->lane] != INT32_MIN) {
+      int32_t *thread = &places->threads[call->lane];
+      *thread = in_backward(places, call) ? *thread + 1 : task->kind == LUMOS_GEMM ? INT32_MIN : *thread - 1;
     }
   }
 }
@@ -133,7 +128,7 @@ enum program_place program_place_of(const struct program_places *places, const s
   if (call == NULL || task->step == LUMOS_ABSENT_INT || places->steps.count == 0) {
     return PLACES;
   }
-  if (places->threads[call->lane] != 0 || in_backward(places, call)) {
+  if (places->threads[call->lane] > 0 || in_backward(places, call)) {
     return PLACE_BACKWARD; /* the call is a host task, so its span was looked at */
   }
   const struct program_step *step = bsearch(&key, places->steps.items, places->steps.count, sizeof key, compare_steps);

@@ -16,7 +16,7 @@ struct program_places {
   const struct lumos_job *job;
   uint8_t *backward;                       /* by span: 1 no, 2 yes, it or a span around it is of a backward pass */
   uint8_t *names;                          /* by string: 1: ops of this name are */
-  uint8_t *threads;                        /* by lane: 1: it runs backward passes alone */
+  int32_t *threads;                        /* by lane: above 0, it runs backward passes alone */
   uint32_t rank;                           /* whose steps these are */
   LUMOS_VECTOR(struct program_step) steps; /* ascending */
   bool has_backward;                       /* in any step */

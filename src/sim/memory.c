@@ -127,13 +127,16 @@ static void note_overflow(struct lumos_job *job, uint32_t rank, const struct lum
 
 /* --- What was recorded --- */
 
-/* Of a rank that has several GPUs the one that most is allocated on. */
+/* Of a rank that has several GPUs the one that most is allocated on. Of a changed job nothing is known. */
 struct recorded {
   int64_t allocated, reserved; /* LUMOS_ABSENT: nothing was */
   int32_t device;
 };
 
 static void write_recorded(struct lumos_job *job) {
+  if (lumos_job_edited(job)) {
+    return;
+  }
   struct recorded *peaks = lumos_allocate(job->ranks.count * sizeof *peaks + 1);
   for (size_t r = 0; r < job->ranks.count; r++) {
     peaks[r] = (struct recorded){LUMOS_ABSENT, LUMOS_ABSENT, 0};

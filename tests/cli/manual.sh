@@ -122,5 +122,12 @@ for kind in help page markdown; do
 done
 printf '%d examples, %d of them different, ran: %d in --help, %d in man pages, %d in Markdown\n' $count ${#ran[@]} "$(ls examples/help.* | wc -l)" \
   "$(ls examples/page.* | wc -l)" "$(ls examples/markdown.* | wc -l)"
+# The kinds of work that the page of lumos-transform lists are those of --help.
+lumos-transform --help | tr -s ' \n' ' ' | grep -oE 'kind=NAME \([a-z0-9 ;:,]+' | sed 's/.*(//' | tr -c 'a-z0-9\n' '\n' | sort -u >wanted
+sed -n '/^\.It Cm kind=/,/^\.It Cm name~/p' "$source_folder/src/tools/lumos-transform.1" | grep '^\.Cm' | tr -c 'a-z0-9\n' '\n' | sort -u >listed
+for kind in gemm norm communication launch; do grep -qx "$kind" wanted || fail "--help does not list the kind $kind"; done
+while read -r kind; do
+  [[ $kind =~ ^(on|streams|threads|and|or|for|of|with|collectives|sends|receives|together|)$ ]] || grep -qx "$kind" listed || fail "lumos-transform.1 lacks the kind $kind"
+done <wanted
 proved "options, metrics and fields stand in the pages, and $count examples of them, of --help and of the README run"
 finish

@@ -84,30 +84,61 @@ static void assert_finding(const struct report_allocated *allocated, const char 
   lumos_text_free(&text);
 }
 
-/* Rank 1's events stand at 5, 11, 20 and 1,000 us: bins of 1 us would be 1,001. So they are of 2 us, and what an event
- * leaves counts in its own bin and in all up to the next event's. */
+/* Rank 1's events stand at 5, 11, 20 and 1,000 us: 996 bins of 1 us. What an event leaves counts in its own bin and in all
+ * up to the next event's. */
 static void bins_by_hand(void **state) {
   (void)state;
+  struct lumos_job *job = two_ranks();
+  for (size_t i = 4; i < 6; i++) { /* from 20 us on */
+    job->memory.items[i].step = 5;
+  }
   struct read read;
-  read_job(two_ranks(), NULL, &read);
+  read_job(job, NULL, &read);
   assert_int_equal(read.allocated.rank, 1);
-  assert_int_equal(read.allocated.width, 2 * US);
-  assert_int_equal(read.allocated.bins.count, 501);
-  assert_bins(&read.allocated, 0, 1, LUMOS_ABSENT, LUMOS_ABSENT);
-  assert_bins(&read.allocated, 2, 4, 100, 400);
-  assert_bins(&read.allocated, 5, 9, 300, 400);
-  assert_bins(&read.allocated, 10, 10, 300, 500);
-  assert_bins(&read.allocated, 11, 500, 200, 500);
+  assert_int_equal(read.allocated.width, US);
+  assert_int_equal(read.allocated.bins.count, 996);
+  assert_bins(&read.allocated, 0, 5, 100, 400);
+  assert_bins(&read.allocated, 6, 14, 300, 400);
+  assert_bins(&read.allocated, 15, 15, 300, 500);
+  assert_bins(&read.allocated, 16, 995, 200, 500);
+  assert_int_equal(read.allocated.steps.count, 2);
+  const struct report_boundary *steps = read.allocated.steps.items;
+  assert_int_equal(steps[0].step, 0);
+  assert_int_equal(steps[0].start, 5 * US);
+  assert_int_equal(steps[0].end, 20 * US);
+  assert_int_equal(steps[1].step, 5);
+  assert_int_equal(steps[1].start, 20 * US);
+  assert_int_equal(steps[1].end, 1000 * US);
   assert_finding(&read.allocated,
                  "Rank 1\xE2\x80\x99s GPU has up to 300\xC2\xA0MB allocated, the most of 2\xC2\xA0ranks, and "
                  "500\xC2\xA0MB reserved, of 1.00\xC2\xA0GB");
   struct report_table table;
   report_allocated_table(&read.allocated, &table);
-  assert_int_equal(report_table_rows(&table), 501);
-  assert_int_equal(report_table_value(&table, 10, 0), 20 * US);
-  assert_int_equal(report_table_value(&table, 10, 1), INT64_C(300) * MEGABYTE);
-  assert_int_equal(report_table_value(&table, 0, 1), LUMOS_ABSENT);
+  assert_int_equal(report_table_rows(&table), 996);
+  assert_int_equal(report_table_value(&table, 15, 0), 20 * US);
+  assert_int_equal(report_table_value(&table, 15, 1), INT64_C(300) * MEGABYTE);
   report_table_free(&table);
+  free_read(&read);
+}
+
+/* Before the GPU begins the first step the CPU may have allocated most. */
+static void what_comes_before_the_first_step_is_drawn(void **state) {
+  (void)state;
+  struct lumos_job *job = two_ranks();
+  for (size_t i = 0; i < 5; i++) { /* all but the one at 1,000 us */
+    job->memory.items[i].t -= 2000 * US;
+  }
+  struct read read;
+  struct report_table table;
+  struct report_scene scene;
+  read_job(job, NULL, &read);
+  assert_int_equal(read.allocated.peak, INT64_C(300) * MEGABYTE);
+  report_allocated_table(&read.allocated, &table);
+  assert_int_equal(report_table_value(&table, 0, 0), -1995 * US);
+  assert_int_equal(report_table_value(&table, 0, 1), INT64_C(100) * MEGABYTE);
+  report_table_free(&table);
+  assert_true(report_allocated_scene(&read.allocated, &scene));
+  report_scene_free(&scene);
   free_read(&read);
 }
 
@@ -119,16 +150,13 @@ static void a_rank_can_be_chosen(void **state) {
   struct read read;
   read_job(two_ranks(), &choice, &read);
   assert_int_equal(read.allocated.rank, 0);
-  assert_int_equal(read.allocated.width, US);
-  assert_bins(&read.allocated, 0, 9, LUMOS_ABSENT, LUMOS_ABSENT);
-  assert_bins(&read.allocated, 10, 10, 120, LUMOS_ABSENT);
-  assert_finding(&read.allocated,
-                 "Rank 0\xE2\x80\x99s GPU has up to 120\xC2\xA0MB allocated, the most of 2\xC2\xA0ranks");
+  assert_int_equal(read.allocated.bins.count, 1);
+  assert_bins(&read.allocated, 0, 0, 120, LUMOS_ABSENT);
+  assert_finding(&read.allocated, "Rank 0\xE2\x80\x99s GPU has up to 120\xC2\xA0MB allocated");
   free_read(&read);
 }
 
-/* After a change nothing is known of it, and before the first step nothing is drawn. */
-static void what_is_unknown_is_not_drawn(void **state) {
+static void of_a_changed_job_nothing_is_known(void **state) {
   (void)state;
   struct lumos_job *job = two_ranks();
   struct report_scene scene;
@@ -138,20 +166,14 @@ static void what_is_unknown_is_not_drawn(void **state) {
   assert_false(report_allocated_scene(&read.allocated, &scene));
   assert_finding(&read.allocated, "");
   free_read(&read);
-  job = two_ranks();
-  for (size_t i = 0; i < job->memory.count; i++) {
-    job->memory.items[i].t -= 2000 * US;
-  }
-  read_job(job, NULL, &read);
-  assert_false(report_allocated_scene(&read.allocated, &scene));
-  free_read(&read);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bins_by_hand),
+      cmocka_unit_test(what_comes_before_the_first_step_is_drawn),
       cmocka_unit_test(a_rank_can_be_chosen),
-      cmocka_unit_test(what_is_unknown_is_not_drawn),
+      cmocka_unit_test(of_a_changed_job_nothing_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

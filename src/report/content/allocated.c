@@ -40,10 +40,9 @@ static uint32_t choose_rank(struct report_allocated *allocated, const struct pea
   const struct lumos_job *job = allocated->timelines->job;
   uint32_t most = LUMOS_NONE;
   for (uint32_t r = 0; r < job->ranks.count; r++) {
-    bool known = peaks[r].allocated != LUMOS_ABSENT;
-    allocated->ranks += known;
-    if (known && report_timeline_chooses(choice, job->ranks.items[r].rank) &&
-        (most == LUMOS_NONE || peaks[r].allocated > peaks[most].allocated)) {
+    bool asked = peaks[r].allocated != LUMOS_ABSENT && report_timeline_chooses(choice, job->ranks.items[r].rank);
+    allocated->ranks += asked;
+    if (asked && (most == LUMOS_NONE || peaks[r].allocated > peaks[most].allocated)) {
       most = r;
     }
   }
@@ -64,6 +63,10 @@ static size_t choose_width(struct report_allocated *allocated, int64_t span) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; } /* LUMOS_ABSENT is below all */
 
+static bool is_shown(const struct report_allocated *allocated, const struct lumos_memory_event *event, int32_t device) {
+  return lumos_job_rank(allocated->timelines->job, event->rank) == allocated->rank && event->device == device;
+}
+
 /* What an event leaves holds until the next one, and so counts in all bins up to there. */
 static void fill_bins(struct report_allocated *allocated, int32_t device) {
   const struct lumos_job *job = allocated->timelines->job;
@@ -71,36 +74,44 @@ static void fill_bins(struct report_allocated *allocated, int32_t device) {
   size_t next = 0; /* bins before this one are done but for what begins in the last of them */
   for (size_t i = 0; i < job->memory.count; i++) {
     const struct lumos_memory_event *event = &job->memory.items[i];
-    if (lumos_job_rank(job, event->rank) != allocated->rank || event->device != device) {
+    if (!is_shown(allocated, event, device)) {
       continue;
     }
-    int64_t time = time_of(allocated, event);
-    size_t bin = time < allocated->from ? 0 : (size_t)((time - allocated->from) / allocated->width);
+    size_t bin = (size_t)((time_of(allocated, event) - allocated->from) / allocated->width);
     for (; next <= bin && next < allocated->bins.count; next++) {
       allocated->bins.items[next] = held;
     }
     held = (struct report_allocated_bin){event->allocated, event->reserved};
-    if (time >= allocated->from && bin < allocated->bins.count) {
-      struct report_allocated_bin *of = &allocated->bins.items[bin];
-      of->allocated = larger(of->allocated, event->allocated);
-      of->reserved = larger(of->reserved, event->reserved);
-    }
-  }
-  for (; next < allocated->bins.count; next++) {
-    allocated->bins.items[next] = held;
+    struct report_allocated_bin *of = &allocated->bins.items[bin];
+    of->allocated = larger(of->allocated, event->allocated);
+    of->reserved = larger(of->reserved, event->reserved);
   }
 }
 
-static int64_t last_time(const struct report_allocated *allocated, int32_t device) {
+/* From the first event to the last, and where the CPU goes on to another step. */
+static void find_extent(struct report_allocated *allocated, int32_t device) {
   const struct lumos_job *job = allocated->timelines->job;
-  int64_t last = allocated->from;
+  allocated->from = INT64_MAX;
+  allocated->until = INT64_MIN;
   for (size_t i = 0; i < job->memory.count; i++) {
     const struct lumos_memory_event *event = &job->memory.items[i];
-    if (lumos_job_rank(job, event->rank) == allocated->rank && event->device == device) {
-      last = larger(last, time_of(allocated, event));
+    if (!is_shown(allocated, event, device)) {
+      continue;
     }
+    int64_t time = time_of(allocated, event);
+    struct report_boundaries *steps = &allocated->steps;
+    struct report_boundary *last = steps->count == 0 ? NULL : &steps->items[steps->count - 1];
+    if (last == NULL || (event->step > last->step && time > last->start)) {
+      lumos_vector_push(steps, ((struct report_boundary){event->step, time, time}));
+      last = &steps->items[steps->count - 1];
+      if (steps->count > 1) {
+        last[-1].end = time;
+      }
+    }
+    last->end = larger(last->end, time);
+    allocated->from = time < allocated->from ? time : allocated->from;
+    allocated->until = larger(allocated->until, time);
   }
-  return last;
 }
 
 void report_allocated_read(const struct report_facts *facts, const struct report_timelines *timelines,
@@ -115,7 +126,8 @@ void report_allocated_read(const struct report_facts *facts, const struct report
   allocated->rank = facts->edited ? LUMOS_NONE : choose_rank(allocated, peaks, choice);
   if (allocated->rank != LUMOS_NONE) {
     int32_t device = peaks[allocated->rank].device;
-    size_t bins = choose_width(allocated, last_time(allocated, device) - allocated->from + 1);
+    find_extent(allocated, device);
+    size_t bins = choose_width(allocated, allocated->until - allocated->from + 1);
     lumos_vector_reserve(&allocated->bins, bins);
     allocated->bins.count = bins;
     fill_bins(allocated, device);
@@ -124,12 +136,14 @@ void report_allocated_read(const struct report_facts *facts, const struct report
       allocated->peak = larger(allocated->peak, allocated->bins.items[i].allocated);
       allocated->reserved = larger(allocated->reserved, allocated->bins.items[i].reserved);
     }
-    allocated->bins.count = allocated->peak == LUMOS_ABSENT ? 0 : bins;
   }
   free(peaks);
 }
 
-void report_allocated_free(struct report_allocated *allocated) { lumos_vector_free(&allocated->bins); }
+void report_allocated_free(struct report_allocated *allocated) {
+  lumos_vector_free(&allocated->bins);
+  lumos_vector_free(&allocated->steps);
+}
 
 /* ---- Words ---- */
 
@@ -160,7 +174,7 @@ static void put_meaning(const struct report_allocated *allocated, struct lumos_t
   lumos_text_put(out, "the most that PyTorch\xE2\x80\x99s allocator has given out in each ");
   report_put_tick(out, allocated->width, allocated->width);
   lumos_text_put(out, ", by the trace\xE2\x80\x99s memory events. Reserved is what it has taken from the driver. "
-                      "CPUs allocate ahead of the kernels that use the memory, so the curve ends before these do");
+                      "Steps are the CPU\xE2\x80\x99s, which allocates ahead of the kernels that use the memory");
 }
 
 void report_put_allocated_reading(const struct report_allocated *allocated, struct lumos_text *out) {
@@ -183,10 +197,13 @@ void report_allocated_table(const struct report_allocated *allocated, struct rep
   }
   report_put_allocated_finding(allocated, &table->finding);
   table->told = true;
-  lumos_text_put(&table->caption, "From: the start of each bin, counted from the start of the first step. Allocated: ");
+  lumos_text_put(
+      &table->caption,
+      "From: the start of each bin, counted from where the timeline begins the first step, on its GPU. Allocated: ");
   put_meaning(allocated, &table->caption);
+  int64_t origin = report_timelines_origin(allocated->timelines);
   for (size_t i = 0; i < allocated->bins.count; i++) {
-    report_table_number(table, (int64_t)i * allocated->width);
+    report_table_number(table, allocated->from - origin + (int64_t)i * allocated->width);
     report_table_number(table, allocated->bins.items[i].allocated);
     report_table_number(table, allocated->bins.items[i].reserved);
   }

@@ -1,5 +1,6 @@
 /* How much memory PyTorch's allocator holds for a GPU over time, by the trace's memory events: of the rank that has most
- * allocated at once, with what its allocator has reserved. Nothing is known of it after a change. */
+ * allocated at once, with what its allocator has reserved. Nothing is known of it after a change. CPUs allocate ahead of
+ * the kernels, so the picture has an axis of its own: from the first event to the last, with the steps of the CPU. */
 #ifndef LUMOS_REPORT_ALLOCATED_H
 #define LUMOS_REPORT_ALLOCATED_H
 
@@ -17,11 +18,12 @@ enum { REPORT_ALLOCATED_BINS = 1000 }; /* at most */
 struct report_allocated {
   const struct report_timelines *timelines;
   LUMOS_VECTOR(struct report_allocated_bin) bins; /* none: no memory was recorded */
-  int64_t width, from;                            /* of a bin, ns; of the first one, job time: the axis's origin */
+  int64_t width, from, until;                     /* of a bin, ns; from the first event to the last, job time */
+  struct report_boundaries steps;                 /* the CPU's, from the first event of each */
   int64_t peak, reserved;                         /* over all bins; reserved: LUMOS_ABSENT */
   int64_t capacity;                               /* of the GPU; LUMOS_ABSENT */
   uint32_t rank;                                  /* whose it is: an index */
-  size_t ranks;                                   /* of which memory was recorded */
+  size_t ranks; /* that were looked at: those asked for of which memory was recorded */
 };
 
 /* `choice`: as of report_timelines_read. O(memory events + bins). */

@@ -1,4 +1,4 @@
-/* Drawing memory on the axis of the timeline: allocated as an area, reserved as a line over it. */
+/* Drawing memory on an axis of time: allocated as an area, reserved as a line over it. */
 #include "report/content/allocated.h"
 #include "report/content/axis.h"
 #include "report/text/numbers.h"
@@ -110,11 +110,15 @@ bool report_allocated_scene(const struct report_allocated *allocated, struct rep
   report_scene_begin(scene, "memory", REPORT_AXIS_WIDTH);
   struct canvas canvas = {
       .allocated = allocated, .scene = scene, .text = LUMOS_TEXT_BUFFER, .quarter = quarter_of(allocated)};
-  report_axis_read(allocated->timelines, &canvas.axis);
+  struct report_timelines own = *allocated->timelines; /* as far as an axis looks at it */
+  own.from = allocated->from;
+  own.until = allocated->until;
+  report_axis_read(&own, &canvas.axis);
   draw_rules(&canvas);
   report_axis_ticks(&canvas.axis, scene, BOTTOM);
   draw_area(&canvas);
   draw_reserved(&canvas);
+  own.steps = allocated->steps;
   report_axis_steps(&canvas.axis, scene, BOTTOM);
   scene->height = BOTTOM + REPORT_AXIS_BOTTOM;
   lumos_text_put(&scene->title, "How much memory a GPU has allocated over time");
