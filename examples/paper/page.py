@@ -277,7 +277,7 @@ def reality_section(result, paper):
     sources = "; ".join(dict.fromkeys(run["source"] for run in paper["reality"] if run["name"] in figures))
     return section(
         "reality", f"Ranges hold {sum(row[5] == 'yes' for row in rows)} of {len(rows)} changes that others published",
-        finding("By how much a step, or a matrix product, takes longer after a change. Predicted from an emulated job of the published shape. Published are throughputs without a trace, so only ratios can be compared; “nothing changes” would be 0. "
+        finding("By how much a step, or a matrix product, takes longer after a change. Predicted from an emulated job: of the published shape for MPT, of a smaller one for Llama. Published are throughputs without a trace, so only ratios can be compared; “nothing changes” would be 0. "
                 f"Ranges are wide: {sum(row['low'] is not None and row['low'] <= 0 <= row['high'] for run in figures.values() for row in run)} of them hold that, too."),
         table("reality", ["published run", "change", "published <small>%</small>", "predicted <small>%</small>", "range <small>90 %</small>", "range holds", "not known, or not modeled"], rows),
         reading("Sources: " + sources + "."))
@@ -390,8 +390,8 @@ def made_section(result):
         "made", f"All of this takes {cpu / 60:.0f} minutes of CPU time",
         finding(f"{command} runs case after case, on little more than one core. These took {plain(cpu, 0)} s of CPU time and {wall / 60:.0f} minutes, on a virtual machine with {machine['cores']} cores and {machine['memory_gb']} GB that had other work to do. {made}{left}"),
         table("time of the cases", ["cases", "number", "CPU time <small>s</small>", "longest <small>s</small>", "time <small>min</small>", "version"], rows),
-        reading("The cluster is emulated: an H100-like machine with 8 GPUs a node, with all mechanisms that tests/emulator/README.md lists. It shares no code with the simulator, "
-                "and its figures for real GPUs are assumptions. All numbers are in paper.json, those of the paper and of others in published.json."))
+        reading("The cluster is emulated: an H100-like machine with 8 GPUs a node, with the mechanisms that emulated-cluster has by default. It shares no code with the simulator. "
+                "But both have NCCL’s tuning tables and the speeds of links from the same sources, so these cases test how Lumos simulates rather than those figures. Its figures for real GPUs are assumptions. All numbers are in paper.json, those of the paper and of others in published.json."))
 
 
 def main(path):
