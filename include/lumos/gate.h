@@ -1,8 +1,8 @@
 /* A gate: is a job worse than before? Metrics of a report are held against thresholds, from a baseline (one report) or a
  * history (several).
  *
- * Of each metric the mean over a report's steps counts; of a recording of three or more steps the first is left out, as
- * lumos_compare does, and of a changed job what the report leaves out. A change is
+ * Of each metric the mean over a report's steps counts; the first of three steps or more is left out, of a changed
+ * job of two, as in reports and by lumos_compare. A change is
  *
  *   regression     worse by more than the threshold, and by more than its noise
  *   improvement    better by more than both

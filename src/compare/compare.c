@@ -295,13 +295,13 @@ struct lumos_comparison *lumos_compare(struct lumos_job *a, struct lumos_job *b,
   comparison->names[0] = lumos_compared_name(0);
   comparison->names[1] = lumos_compared_name(options->other == 0 ? 1 : options->other);
   comparison->simulated = options->simulated;
-  bool good = true;
+  bool good = true, changed = lumos_job_edited(a) || lumos_job_edited(b);
   for (int side = 0; good && side < 2; side++) {
     good = jobs[side]->stage >= LUMOS_STAGE_GRAPH || lumos_graph_build(jobs[side], error);
-    comparison->simulated |= lumos_job_edited(jobs[side]) || !lumos_job_measured(jobs[side]);
+    comparison->simulated |= changed || !lumos_job_measured(jobs[side]);
   }
   for (int side = 0; good && side < 2; side++) {
-    good = compare_side_open(&sides[side], jobs[side], comparison->names[side], comparison->simulated, options,
+    good = compare_side_open(&sides[side], jobs[side], comparison->names[side], comparison->simulated, changed, options,
                              (size_t)side, error);
   }
   if (good) {

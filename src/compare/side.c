@@ -73,8 +73,7 @@ static bool take_given(struct compare_side *side, const struct lumos_compare_opt
 }
 
 static bool choose_steps(struct compare_side *side, const struct lumos_compare_options *options, size_t which,
-                         struct lumos_error *error) {
-  enum { ENOUGH = 3 }; /* steps from which on the first is left out: two show how steps vary */
+                         bool changed, struct lumos_error *error) {
   size_t count = side->timeline.job.count, complete_count = 0;
   uint8_t *complete = lumos_allocate_zeroed(count + 1, 1);
   side->number = lumos_allocate((count + 1) * sizeof *side->number);
@@ -90,7 +89,7 @@ static bool choose_steps(struct compare_side *side, const struct lumos_compare_o
   if (good && options->steps[which] != NULL) {
     good = take_given(side, options, which, complete, error);
   } else if (good) {
-    for (size_t k = complete_count >= ENOUGH && complete[0]; k < count; k++) {
+    for (size_t k = complete[0] && lumos_first_step_is_left_out(complete_count, changed); k < count; k++) {
       if (complete[k]) {
         take_step(side, k);
       }
@@ -100,7 +99,7 @@ static bool choose_steps(struct compare_side *side, const struct lumos_compare_o
   return good;
 }
 
-bool compare_side_open(struct compare_side *side, struct lumos_job *job, const char *name, bool simulated,
+bool compare_side_open(struct compare_side *side, struct lumos_job *job, const char *name, bool simulated, bool changed,
                        const struct lumos_compare_options *options, size_t which, struct lumos_error *error) {
   *side = (struct compare_side){.job = job, .name = name};
   if (!find_runs(side, simulated, error)) {
@@ -109,7 +108,7 @@ bool compare_side_open(struct compare_side *side, struct lumos_job *job, const c
   lumos_find_stretches(job, &side->stretches);
   lumos_timeline_make(&side->timeline, job, side->runs, &side->stretches);
   find_ranks(side);
-  return choose_steps(side, options, which, error);
+  return choose_steps(side, options, which, changed, error);
 }
 
 void compare_side_free(struct compare_side *side) {

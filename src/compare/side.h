@@ -23,8 +23,9 @@ struct compare_side {
   int64_t weight;                  /* of all of these ranks */
 };
 
-/* `which`: 0, or 1 for the other one. Free it also where this fails. */
-bool compare_side_open(struct compare_side *side, struct lumos_job *job, const char *name, bool simulated,
+/* `changed`: one of both jobs is a changed one, so of both the first step is left out. `which`: 0, or 1 for the other
+ * one. Free it also where this fails. */
+bool compare_side_open(struct compare_side *side, struct lumos_job *job, const char *name, bool simulated, bool changed,
                        const struct lumos_compare_options *options, size_t which,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 void compare_side_free(struct compare_side *side);

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "gate/gate.h"
+#include "sim/steps.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,16 +262,17 @@ static int by_step(const void *left, const void *right) {
   return a->step != b->step ? LUMOS_ORDER(a->step, b->step) : LUMOS_ORDER(a->value, b->value);
 }
 
-/* The first step of a recording is left out of three or more, of a changed job's simulation of two or more. */
-static struct gate_mean mean_of(struct gate_values *values, bool edited) {
-  size_t least = edited ? 2 : 3, first = 0;
+/* A step has one value, or one of each rank. */
+static struct gate_mean mean_of(struct gate_values *values, bool changed) {
+  size_t steps = 0, of_first = 0, first = 0;
   struct gate_mean mean = {.count = 0};
   lumos_vector_sort(values, by_step);
-  if (values->count >= least && values->items[0].step != GATE_STEP_NONE &&
-      values->items[0].step != values->items[values->count - 1].step) {
-    while (values->items[first].step == values->items[0].step) {
-      first++;
-    }
+  for (size_t i = 0; i < values->count; i++) {
+    steps += i == 0 || values->items[i].step != values->items[i - 1].step;
+    of_first += steps == 1;
+  }
+  if (values->count > 0 && values->items[0].step != GATE_STEP_NONE && lumos_first_step_is_left_out(steps, changed)) {
+    first = of_first;
   }
   mean.count = values->count - first;
   for (size_t i = first; i < values->count; i++) {

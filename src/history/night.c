@@ -56,7 +56,7 @@ static const struct {
 } sources[] = {
     {"step_time", NULL, HISTORY_STEP},
     {"exposed_communication", NULL, HISTORY_COMMUNICATION},
-    {"mfu", "model", HISTORY_MFU},  /* as in the report, by the model's formula where it is known, */
+    {"mfu", "model", HISTORY_MFU},  /* as report_mfu in report/content/facts.h: by the model's formula, */
     {"mfu", "shapes", HISTORY_MFU}, /* else by shapes */
 };
 enum { SOURCES = sizeof sources / sizeof *sources };

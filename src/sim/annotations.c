@@ -175,22 +175,37 @@ static void add_stream(struct annotations *annotations, uint32_t step, const str
 
 /* ---- CPU time ---- */
 
-/* The step of the first task that starts in a span; where none does, of the task before it. */
-static int32_t step_of(const struct lumos_job *job, const struct lumos_span *span) {
-  const struct lumos_lane *lane = &job->lanes.items[span->lane];
-  uint32_t low = lane->task_first;
-  uint32_t end = lane->task_first + lane->task_count;
-  uint32_t high = end;
+/* The first task of the lane that does not start before an instant. */
+static uint32_t first_from(const struct lumos_job *job, const struct lumos_lane *lane, int64_t instant) {
+  uint32_t low = lane->task_first, high = lane->task_first + lane->task_count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (job->tasks.items[middle].start < span->start) {
+    if (job->tasks.items[middle].start < instant) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  bool inside = low < end && job->tasks.items[low].start < end_of(span);
-  uint32_t task = inside ? low : low > lane->task_first ? low - 1 : low;
+  return low;
+}
+
+/* The step of the first task that starts in a span, or else in what is around it, such as its step's mark; where none
+ * does, of the task before it. */
+static int32_t step_of(const struct lumos_job *job, const struct lumos_span *span) {
+  const struct lumos_lane *lane = &job->lanes.items[span->lane];
+  uint32_t end = lane->task_first + lane->task_count, before = first_from(job, lane, span->start);
+  const struct lumos_span *around = span;
+  for (int depth = 0; depth < DEEPEST; depth++) {
+    uint32_t task = first_from(job, lane, around->start);
+    if (task < end && job->tasks.items[task].start < end_of(around)) {
+      return job->tasks.items[task].step;
+    }
+    if (around->parent == LUMOS_NONE || job->spans.items[around->parent].lane != span->lane) {
+      break;
+    }
+    around = &job->spans.items[around->parent];
+  }
+  uint32_t task = before > lane->task_first ? before - 1 : before;
   return task < end ? job->tasks.items[task].step : LUMOS_ABSENT_INT;
 }
 

@@ -1,5 +1,5 @@
 /* Calls into the runtime and the driver by name: metrics call_time, call_count, long_call_count, launched_count,
- * short_kernel_count of every step, and call_median and call_p99 over all steps. */
+ * short_kernel_count of every step, and call_median and call_p99 over those that count. */
 #ifndef LUMOS_SIM_CALLS_H
 #define LUMOS_SIM_CALLS_H
 

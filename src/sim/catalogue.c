@@ -6,8 +6,9 @@
 
 static const struct lumos_metric_definition definitions[] = {
     {"step_time", "step time", "ns", NULL,
-     "From the end of the previous step to the end of this step's last kernel or copy. After a change, means, shares "
-     "and sums leave out the first of several steps. That step starts with work left over from the unchanged job."},
+     "From the end of the previous step to the end of this step's last kernel or copy. Means, shares and sums leave "
+     "out the first of three steps or more, in which the recording begins. After a change, the first of two is left "
+     "out, too, for it starts with work left over from the unchanged job."},
     {"host_step_time", "CPU step time", "ns", "step_time",
      "The length of the program's own step mark on the CPU. The GPU may be far behind."},
     {"exposed_compute", "compute", "ns", "step_time",
@@ -348,9 +349,9 @@ static const struct lumos_metric_definition definitions[] = {
      "Kernels and copies that run for less time than the call that launched them takes. Calls over 50 \xC2\xB5s do "
      "not count. The GPU outruns the CPU: fuse them, or launch them as a CUDA graph."},
     {"call_median", "median of a call", "ns", NULL,
-     "The median duration of the calls of one name over all steps and ranks, the lower one of two."},
+     "The median duration of the calls of one name over all steps that count and all ranks, the lower one of two."},
     {"call_p99", "99th percentile of a call", "ns", NULL,
-     "The duration that 99 % of the calls of one name do not exceed, over all steps and ranks."},
+     "The duration that 99 % of the calls of one name do not exceed, over all steps that count and all ranks."},
     {"annotation_cpu_time", "CPU time of an annotation", "ns", NULL,
      "From start to end of the program's own annotations of one name (record_function, NVTX), added up over ranks. "
      "An annotation in one of the same name counts once. Not known after a change."},

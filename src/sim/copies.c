@@ -71,7 +71,7 @@ static void write_rate(const struct lumos_named_sums *sums, lumos_string_id name
   lumos_metric_add(sums->job, metric, &scope, sums->timeline->source, rate);
 }
 
-/* Over all steps, what a name achieves and what it could. */
+/* Over all steps that count, what a name achieves and what it could. */
 static void write_rates(const struct lumos_named_sums *sums, lumos_string_id name, const struct lumos_device *device) {
   __int128 bytes = 0, time = 0;
   for (size_t i = 0; i < sums->rows.count; i++) {

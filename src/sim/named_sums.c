@@ -51,7 +51,7 @@ void lumos_named_sort(struct lumos_named_sums *sums) {
 }
 
 bool lumos_named_counts(const struct lumos_named_sums *sums, uint32_t step) {
-  return step > 0 || sums->timeline->job.count == 1 || !lumos_job_edited(sums->job);
+  return step > 0 || !lumos_first_step_is_left_out(sums->timeline->job.count, lumos_job_edited(sums->job));
 }
 
 void lumos_named_write(const struct lumos_named_sums *sums, const struct lumos_named_row *row, const char *metric,

@@ -28,8 +28,7 @@ void lumos_named_add(struct lumos_named_sums *sums, uint32_t step, lumos_string_
                      int64_t weight);
 /* By step, the largest first figure first; of a step at most 200 rows stay. No row can be added afterwards. */
 void lumos_named_sort(struct lumos_named_sums *sums);
-/* Does a step of the job count for figures over all of them? Of a changed job the first, where there are others, begins
- * with what the unchanged job had left to do. */
+/* Does a step of the job count for figures over all of them (lumos_first_step_is_left_out)? */
 bool lumos_named_counts(const struct lumos_named_sums *sums, uint32_t step);
 /* A figure of a row as a metric {step, name}. */
 void lumos_named_write(const struct lumos_named_sums *sums, const struct lumos_named_row *row, const char *metric,

@@ -57,6 +57,10 @@ uint32_t lumos_step_index(const struct lumos_steps_list *steps, uint32_t rank, i
 /* The index of the job's step of that number, or LUMOS_NONE. O(log steps). */
 uint32_t lumos_job_step(const struct lumos_timeline *timeline, int32_t step);
 
+/* Is the first step in no mean? The recording begins in it, so of three or more its length is less sure than that of
+ * others; a change begins in it, so there two are enough. Reports, comparisons and gates follow it. */
+static inline bool lumos_first_step_is_left_out(size_t steps, bool changed) { return steps >= (changed ? 2U : 3U); }
+
 /* The first step of a rank that ends after an instant, or LUMOS_NONE. O(log steps). */
 uint32_t lumos_step_after(const struct lumos_steps_list *steps, uint32_t rank, int64_t instant);
 

@@ -464,7 +464,7 @@ static void write_lateness(const struct search *search, uint32_t index, const st
   }
 }
 
-/* The job's steps that means are over: of a changed job the first simulated one, where there are others, is in none. */
+/* The job's steps that means are over. */
 struct job_steps {
   int64_t time, count;
   int32_t left_out; /* LUMOS_ABSENT_INT */
@@ -472,7 +472,8 @@ struct job_steps {
 
 static struct job_steps steps_of(const struct search *search) {
   const struct lumos_timeline *timeline = search->timeline;
-  bool leaves_out = timeline->runs != NULL && lumos_job_edited(search->job) && timeline->job.count > 1;
+  bool changed = timeline->runs != NULL && lumos_job_edited(search->job);
+  bool leaves_out = lumos_first_step_is_left_out(timeline->job.count, changed);
   struct job_steps steps = {.left_out = leaves_out ? timeline->job.items[0].step : LUMOS_ABSENT_INT};
   for (size_t k = leaves_out; k < timeline->job.count; k++) {
     steps.time += timeline->job.items[k].end - timeline->job.items[k].start;

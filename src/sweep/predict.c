@@ -140,25 +140,6 @@ static bool rebuild(struct lumos_job *job, const struct sweep_configuration *con
 
 /* ---- Figures ---- */
 
-/* The mean over the steps that count, of what the shapes say, or else the model. */
-static int64_t find_mfu(const struct report_facts *facts) {
-  const struct lumos_job *job = facts->job;
-  int64_t sums[2] = {0, 0}, counts[2] = {0, 0};
-  for (size_t i = 0; i < job->metrics.count; i++) {
-    const struct lumos_metric *metric = &job->metrics.items[i];
-    bool is_one = metric->source == LUMOS_METRIC_SIMULATED && metric->scope.rank == LUMOS_ABSENT_INT &&
-                  strcmp(lumos_string(job->strings, metric->name), "mfu") == 0 &&
-                  report_step_counts(facts, metric->scope.step);
-    if (is_one) {
-      bool shapes = strcmp(lumos_string(job->strings, metric->scope.kind), "shapes") == 0;
-      sums[shapes] += report_decimal_as(metric->value, 6);
-      counts[shapes]++;
-    }
-  }
-  bool shapes = counts[1] > 0;
-  return counts[shapes] > 0 ? sums[shapes] / counts[shapes] : LUMOS_ABSENT;
-}
-
 static int64_t metric_of_rank(const struct lumos_job *job, const char *name, int32_t rank) {
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
@@ -206,7 +187,7 @@ static void read_figures(const struct lumos_job *job, const struct sweep_plan *p
   figures->low = facts.step_range.low;
   figures->high = facts.step_range.high;
   figures->bubble = report_row_share(&facts, report_facts_whole(&facts, SIMULATED), SIMULATED, FIGURE_PIPELINE_BUBBLE);
-  figures->mfu = find_mfu(&facts);
+  figures->mfu = report_mfu(&facts, SIMULATED).share;
   figures->rate = find_rate(job, plan, figures->step);
   find_memory(job, figures);
   figures->predicted = figures->step != LUMOS_ABSENT;

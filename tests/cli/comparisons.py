@@ -11,7 +11,7 @@ COMPARES = re.compile(r'\b(?:more|less|longer|shorter|longest|shortest|most|leas
                       r'largest|strongest|worst)\b|[\d.] times\b')
 # Of every job: what to do, how to read a picture, thresholds.
 OF_EVERY_JOB = re.compile('|'.join([
-    r'^fair (?:above|below) ', r'line above a lane shows', r'^The line below the last bar', r'^Its largest source', # which shares.py checks
+    r'^fair (?:above|below) ', r'^Drawn is the most that ', r'line above a lane shows', r'^The line below the last bar', r'^Its largest source', # which shares.py checks
      r'A strip above a stream', r'counts twice', r'are one part$', r'^The worst come first', r'^its color is the kind that ran longest', r'is late is known, but not why',
     r'add up to at most 100 %', r'at least one task runs', r'at most, between rows', r'^Layers more than 10 % above', r'earliest start to the latest end',
     r'more than a tenth of the step', r'^later or earlier than the rules say', r'take longer than such ones mostly do', r' of .* or more have their own box$', r'^Weighted by occupancy', r'^There would be more than ',

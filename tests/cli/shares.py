@@ -526,7 +526,7 @@ for term, label, figure, evidence in re.findall(
         compare(text, figure, of_job('exposed_compute', spoken) + of_job('overlapped', spoken))
         known(text, figure, re.search(TIME, evidence).group(), step)
     elif term == 'mfu':
-        compare(text, figure, table('mfu')[0]['mfu'])
+        compare(text, figure, ([row for row in table('mfu') if row['from'] == 'model'] or table('mfu'))[0]['mfu'])
     elif term == 'best_gain':
         gain = document['diagnosis']['best_gain']
         if (gain is None) != (figure == '0\u00a0%'):

@@ -23,8 +23,9 @@ streams = {(lane['rank'], lane['lane']) for lane in records['lane'] if lane['kin
 tasks = {task['id']: task for task in records['task']}
 spans = {span['id']: span for span in records['span']}
 rank_steps = [m for m in records['metric'] if m['name'] == 'step_time' and m['source'] == 'measured' and {'rank', 'step'} == set(m['scope'])]
-parts = len(rank_steps)
 steps = {m['scope']['step'] for m in rank_steps}
+steps -= {min(steps)} if len(steps) >= 3 else set() # the recording begins in it
+parts = sum(m['scope']['step'] in steps for m in rank_steps)
 counted = [task for task in records['task'] if task.get('step') in steps]
 device = [task for task in counted if (task['rank'], task['lane']) in streams]
 host = [task for task in counted if (task['rank'], task['lane']) not in streams]

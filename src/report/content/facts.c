@@ -2,6 +2,7 @@
 #include "report/content/facts.h"
 
 #include "report/text/numbers.h"
+#include "sim/steps.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,13 +154,15 @@ static int64_t combined(enum report_figure figure, int64_t sum, int64_t value) {
 void report_row_add(struct report_row *sum, const struct report_row *row, int64_t weight) {
   sum->steps = report_sum(sum->steps, row->left_out ? 0 : report_product(row->steps, weight));
   sum->measured = report_sum(sum->measured, row->left_out_too ? 0 : report_product(row->measured, weight));
-  for (int timeline = row->left_out_too ? SIMULATED : MEASURED; timeline < (row->left_out ? SIMULATED : TIMELINES);
-       timeline++) {
+  for (int timeline = 0; timeline < TIMELINES; timeline++) {
+    bool left_out = timeline == MEASURED ? row->left_out_too : row->left_out;
     for (int figure = 0; figure < FIGURE_COUNT; figure++) {
       int64_t *of = &sum->figures[timeline].of[figure];
       int64_t value = row->figures[timeline].of[figure];
       bool adds_up = !report_figure_is_share((enum report_figure)figure);
-      *of = combined((enum report_figure)figure, *of, adds_up ? report_product(value, weight) : value);
+      if (!left_out || !adds_up) { /* no step is too special for the worst error */
+        *of = combined((enum report_figure)figure, *of, adds_up ? report_product(value, weight) : value);
+      }
     }
   }
 }
@@ -184,13 +187,13 @@ static bool any_simulated(const struct report_rows *rows) {
   return any;
 }
 
-/* Of a changed job: steps that it has no more are in no simulated sum, nor the first step of every rank that has
- * several, and of the job. The measured first step is left out with it, so that like steps are compared. */
-static void mark_left_out(struct report_rows *rows) {
+/* Steps that a changed job has no more are in no simulated sum, nor, of every rank and of the job, the first step where
+ * it is left out. The measured first step goes with it, so that like steps are compared. */
+static void mark_left_out(struct report_rows *rows, bool edited) {
   bool any = any_simulated(rows);
   for (size_t first = 0, i = 0; first < rows->count; first = i) {
     struct report_row *earliest = NULL, *measured = NULL;
-    int64_t simulated = 0, of_measured = 0;
+    size_t simulated = 0, of_measured = 0;
     for (i = first; i < rows->count && rows->items[i].rank == rows->items[first].rank; i++) {
       struct report_row *row = &rows->items[i];
       bool has = !any || row->figures[SIMULATED].of[FIGURE_STEP_TIME] != LUMOS_ABSENT;
@@ -201,11 +204,12 @@ static void mark_left_out(struct report_rows *rows) {
       of_measured += had;
       row->steps = has ? row->steps : 0;
     }
-    if (simulated > 1) {
+    if (lumos_first_step_is_left_out(simulated, edited)) {
       earliest->left_out = true;
-    }
-    if (simulated > 1 && of_measured > 1) {
-      measured->left_out_too = true;
+      measured = lumos_first_step_is_left_out(of_measured, edited) ? measured : NULL;
+      if (measured != NULL) {
+        measured->left_out_too = true;
+      }
     }
   }
 }
@@ -289,10 +293,8 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   lumos_vector_sort(&cells, compare_cells);
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
-  if (facts->edited) {
-    mark_left_out(&facts->steps);
-    mark_left_out(&facts->job_steps);
-  }
+  mark_left_out(&facts->steps, facts->edited);
+  mark_left_out(&facts->job_steps, facts->edited);
   sum_ranks(facts);
   facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);
   facts->job_all = sum_of(job, facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);
@@ -412,6 +414,29 @@ struct report_coverage report_coverage_of(const struct lumos_job *job) {
     sum.joined = report_sum(sum.joined, report_product(coverage->joined, weight));
   }
   return sum;
+}
+
+struct report_mfu report_mfu(const struct report_facts *facts, enum report_timeline timeline) {
+  enum { MODEL, SHAPES, FROM };
+  static const char *const names[FROM] = {[MODEL] = "model", [SHAPES] = "shapes"};
+  const struct lumos_job *job = facts->job;
+  int64_t sums[FROM] = {0}, counts[FROM] = {0};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    bool measured = metric->source == LUMOS_METRIC_MEASURED;
+    if (measured != (timeline == MEASURED) || metric->scope.rank != LUMOS_ABSENT_INT ||
+        strcmp(lumos_string(job->strings, metric->name), "mfu") != 0 ||
+        !report_step_counts(facts, metric->scope.step)) {
+      continue;
+    }
+    for (int from = 0; from < FROM; from++) {
+      bool is = strcmp(lumos_string(job->strings, metric->scope.kind), names[from]) == 0;
+      sums[from] += is ? report_decimal_as(metric->value, 6) : 0;
+      counts[from] += is;
+    }
+  }
+  int from = counts[MODEL] > 0 ? MODEL : SHAPES;
+  return (struct report_mfu){counts[from] > 0 ? sums[from] / counts[from] : LUMOS_ABSENT, from == MODEL};
 }
 
 bool report_step_counts(const struct report_facts *facts, int32_t step) {

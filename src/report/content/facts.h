@@ -59,7 +59,7 @@ struct report_row {
   int32_t step;
   int64_t steps;     /* that were added up */
   int64_t measured;  /* of the measured timeline, which may have other steps: a rebuilt job has new ones */
-  bool left_out;     /* the first step of a changed job, whose simulated figures are in no sum */
+  bool left_out;     /* the first step, whose simulated figures are in no sum; only the worst errors are of all steps */
   bool left_out_too; /* nor in measured ones */
   struct report_figures figures[TIMELINES];
 };
@@ -115,12 +115,20 @@ bool report_facts_differ(const struct report_facts *facts);
 
 /* The job's steps, or its ranks' where the job has none of its own. */
 const struct report_rows *report_facts_job_rows(const struct report_facts *facts);
-/* Is the first step in no simulated mean? */
+/* Is the first step in no simulated mean (lumos_first_step_is_left_out)? */
 bool report_leaves_out(const struct report_facts *facts);
-/* Is the first step in no mean, measured or simulated? Then the page of the unchanged job has another mean. */
+/* Is the first step in no mean, measured or simulated? */
 bool report_leaves_measured_out(const struct report_facts *facts);
 /* Is the step in sums and means? Where the job has no steps of its own, all are; work of no step is in none. */
 bool report_step_counts(const struct report_facts *facts, int32_t step);
+/* Model FLOPs utilization, millionths, the mean over the steps that count: by the model's formula, which is the usual
+ * definition, where the model is known, else by recorded shapes, which may lack kernels. LUMOS_ABSENT: neither is
+ * known. Tiles, sweeps and histories show this one. O(metrics). */
+struct report_mfu {
+  int64_t share;
+  bool by_model;
+};
+struct report_mfu report_mfu(const struct report_facts *facts, enum report_timeline timeline);
 /* How many steps of ranks are in sums, at least 1: what makes a sum "per step and rank". */
 int64_t report_rank_steps(const struct report_facts *facts);
 

@@ -6,6 +6,7 @@
  */
 #include <lumos/diagnosis.h>
 
+#include "report/content/tally.h"
 #include "report/diagnosis/blocked.h"
 #include "report/diagnosis/confidence.h"
 #include "report/diagnosis/excess.h"
@@ -334,18 +335,21 @@ static void find_imbalance(struct diagnosing *search) {
 /* The op at which threads are while most GPUs are idle; LUMOS_NO_STRING. */
 static lumos_string_id longest_op(const struct diagnosing *search, int64_t *time) {
   const struct lumos_job *job = search->job;
-  lumos_string_id longest = LUMOS_NO_STRING;
-  *time = 0;
+  struct report_tallies ops;
+  report_tallies_begin(&ops, job->strings);
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];
     lumos_string_id op = metric->scope.op;
     if (op != LUMOS_NO_STRING && strcmp(lumos_string(job->strings, metric->name), "idle_at_op") == 0 &&
         lumos_string(job->strings, op)[0] != '(' && diagnosis_counts_step(&search->figures, metric->scope.step)) {
-      int64_t value = at_least_zero(report_decimal_as(metric->value, 0)) / search->figures.steps;
-      longest = value > *time ? op : longest;
-      *time = value > *time ? value : *time;
+      report_tally_add(&ops, op, 0, at_least_zero(report_decimal_as(metric->value, 0)), 1);
     }
   }
+  report_tallies_sort(&ops);
+  bool any = ops.rows.count > 0 && ops.rows.items[0].total > 0;
+  lumos_string_id longest = any ? ops.rows.items[0].name : LUMOS_NO_STRING;
+  *time = any ? ops.rows.items[0].total / search->figures.steps : 0;
+  report_tallies_free(&ops);
   return longest;
 }
 

@@ -69,7 +69,7 @@ static void put_ranks_apart(const struct report_facts *facts, int64_t step, stru
   }
 }
 
-/* "; the measured mean with it is 42.1 ms": what the page of the unchanged job says. */
+/* "; the measured mean with it is 42.1 ms" */
 static void put_mean_with_first(const struct report_facts *facts, struct lumos_text *out) {
   struct report_row all = report_row_empty(LUMOS_NONE, LUMOS_ABSENT_INT);
   const struct report_rows *rows = report_facts_job_rows(facts);
@@ -90,8 +90,10 @@ static void put_mean_with_first(const struct report_facts *facts, struct lumos_t
 void report_put_left_out(const struct report_facts *facts, struct lumos_text *out) {
   if (report_leaves_out(facts)) {
     bool rebuilt = facts->rebuild_error != LUMOS_ABSENT;
-    lumos_text_put(out, rebuilt ? ". The first step is left out, as none precedes it"
-                                : ". The first step is left out, as it begins before the change");
+    lumos_text_put(out, ". The first step is left out, as ");
+    lumos_text_put(out, rebuilt         ? "none precedes it"
+                        : facts->edited ? "it begins before the change"
+                                        : "the recording begins in it");
     put_mean_with_first(facts, out);
   }
 }
@@ -209,16 +211,14 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
 
 /* Or why there is none. */
 static void fill_mfu_tile(const struct report_content *content, struct report_scope *scope) {
-  const struct report_table *table = &content->tables[TABLE_METRICS + METRICS_MFU];
+  const struct report_facts *facts = &content->facts;
+  struct report_mfu mfu = report_mfu(facts, report_facts_spoken(facts));
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  int64_t mfu = report_table_rows(table) > 0 ? report_table_value(table, 0, 1) : LUMOS_ABSENT;
-  report_put_share(&figure, mfu);
-  if (mfu != LUMOS_ABSENT) {
-    const struct report_cell *from = &table->cells.items[0];
-    bool shapes = from->length > 0 && from->bytes[0] == 'r'; /* "recorded shapes", or "model" */
+  report_put_share(&figure, mfu.share);
+  if (mfu.share != LUMOS_ABSENT) {
     lumos_text_put(&evidence,
-                   shapes ? "model FLOPs from recorded shapes" : "model FLOPs by the model\xE2\x80\x99s formula");
+                   mfu.by_model ? "model FLOPs by the model\xE2\x80\x99s formula" : "model FLOPs from recorded shapes");
   } else if (lumos_job_has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
   } else if (report_practice_uses_graphs(&content->opportunities.practice)) {
