@@ -228,6 +228,33 @@ static void the_depth_of_a_queue_stays(void **state) {
   lumos_job_free(job);
 }
 
+/* The first node of a CUDA graph goes: the next one starts as far behind the graph's launch as that one did, from 10 + 8
+ * on, and no longer where it stands behind the call's end. */
+static void the_next_node_starts_as_the_first_did(void **state) {
+  (void)state;
+  /* clang-format off */
+  static const char job_of_nodes[] = JOB_TEXT_HEADER
+      "{'type':'rank','rank':0,'window':[0,3000],'base':0," JOB_TEXT_COVERAGE "}\n"
+      "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+      "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+      HOST("0:0", "t1", 0, "op", "before", 0, 10, 0, "")
+      HOST("0:1", "t1", 1, "launch", "graph", 10, 20, 0, "")
+      HOST("0:2", "s7", 0, "gemm", "N0", 18, 100, 0, ",'origin':'launched','call':'0:1','launch_from':'start','launch_lag':8,'residual':0")
+      HOST("0:3", "s7", 1, "norm", "N1", 118, 100, 0, ",'origin':'launched','call':'0:1','launch_lag':3,'residual':0")
+      HOST("0:4", "s7", 2, "gemm", "N2", 218, 100, 0, ",'origin':'launched','call':'0:1','launch_lag':0,'residual':0");
+  /* clang-format on */
+  struct lumos_job *job = job_from_text(job_of_nodes);
+  CHECK(job, false, {"N0", 18, 118}, {"N1", 118, 218});
+  lumos_job_free(job);
+  job = without(job_of_nodes, "name~^N0$");
+  CHECK(job, false, {"graph", 10, 30}, {"N1", 18, 118}, {"N2", 118, 218});
+  lumos_job_free(job);
+  job = without(job_of_nodes, "name~^N1$"); /* N2 follows N0 as N1 did */
+  CHECK(job, false, {"N0", 18, 118}, {"N2", 118, 218});
+  assert_int_equal(lumos_timing_of(job, task_named(job, "N2"))->launch_lag, 0);
+  lumos_job_free(job);
+}
+
 /* What made room for launch2 goes, with nothing before it on s7: the edge, which says how long the call takes to notice,
  * goes over to the next task there. */
 static void the_edge_of_a_full_queue_goes_over_to_the_next_task(void **state) {
@@ -498,6 +525,7 @@ int main(void) {
       cmocka_unit_test(the_target_of_a_hand_over_goes),
       cmocka_unit_test(a_collective_goes_whole),
       cmocka_unit_test(the_depth_of_a_queue_stays),
+      cmocka_unit_test(the_next_node_starts_as_the_first_did),
       cmocka_unit_test(the_edge_of_a_full_queue_goes_over_to_the_next_task),
       cmocka_unit_test(a_nested_call_stays_with_what_it_launches),
       cmocka_unit_test(a_cut_call_begins_with_what_is_left),
