@@ -5,6 +5,8 @@
 #include "random_job.h"
 
 #include "sim/variant.h"
+#include <lumos/job.h>
+#include <stdio.h>
 
 static inline uint32_t any_of(const struct lumos_job *job, uint32_t lane) {
   return job->lanes.items[lane].task_first + (uint32_t)pick(job->lanes.items[lane].task_count);
@@ -40,6 +42,57 @@ static inline void add_handovers(struct lumos_job *job) {
     dep.lag = pick(20) - 2;
     lumos_vector_push(&job->deps, dep);
   }
+}
+
+/* Names, origins and evidence, which random programs lack and a job has (lumos_job_check). */
+static inline void complete(struct lumos_job *job) {
+  char name[16];
+  for (uint32_t l = 0; l < job->lanes.count; l++) {
+    struct lumos_lane *lane = &job->lanes.items[l];
+    int length = snprintf(name, sizeof name, "%c%u", lane->kind == LUMOS_STREAM ? 's' : 't', l % LANES);
+    lane->lane = lane->native = lumos_intern(job->strings, name, (size_t)length);
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    int length = snprintf(name, sizeof name, "n%d", (int)pick(50));
+    task->name = lumos_intern(job->strings, name, (size_t)length);
+    task->seq = t - job->lanes.items[task->lane].task_first;
+    task->id = t - job->ranks.items[lumos_rank_of(job, task)].task_first;
+    if (lumos_on_stream(job, task)) {
+      lumos_task_timing(job, task)->origin = LUMOS_LAUNCHED;
+    }
+  }
+  struct lumos_group group = lumos_group_empty;
+  group.rank = 0;
+  group.size = RANKS;
+  group.id = lumos_intern_text(job->strings, "0");
+  group.member_first = (uint32_t)job->group_ranks.count;
+  group.member_count = RANKS;
+  for (int32_t r = 0; r < RANKS; r++) {
+    lumos_vector_push(&job->group_ranks, r);
+  }
+  lumos_vector_push(&job->groups, group);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    struct lumos_collective *collective = &job->collectives.items[c];
+    collective->id = (uint32_t)c;
+    collective->op = lumos_intern_text(job->strings, "all_reduce");
+    collective->group = group.id;
+    collective->matched = LUMOS_BY_SEQ;
+    collective->size = RANKS;
+    for (uint32_t m = 0; m < collective->member_count; m++) {
+      struct lumos_detail detail = lumos_detail_empty;
+      detail.comm.op = collective->op;
+      detail.comm.group = group.id;
+      job->tasks.items[job->members.items[collective->member_first + m]].detail = (uint32_t)job->details.count;
+      lumos_vector_push(&job->details, detail);
+    }
+  }
+  for (size_t i = 0; i < job->deps.count; i++) {
+    struct lumos_dep *dep = &job->deps.items[i];
+    dep->from = dep->src == LUMOS_NONE ? LUMOS_START : dep->from;
+    dep->evidence = LUMOS_INFERRED;
+  }
+  lumos_job_set_ranges(job);
 }
 
 /* Of what the salt chooses, one in so many, another value: a function of the two and of what it is of. */

@@ -3,12 +3,13 @@
  * The programs are those of random_job.h. The check knows no queue: it takes the timeline as given and asks, for every
  * task, what the rules make of all the others.
  */
-#include "random_job.h"
+#include "random_variant.h"
 #include "unit/unit.h"
 
 #include "job/remove.h"
 #include "sim/engine.h"
 #include <lumos/sim.h>
+#include <lumos/stream.h>
 
 enum { TRIALS = 500 };
 
@@ -179,7 +180,7 @@ static void check_task(const struct timeline *line, uint32_t t, uint64_t trial) 
 
 /* Some kernels go, with their launches, and some of what threads do between; where the first task of a thread would,
  * which is held at its measured start, it stays. */
-static void remove_some(struct lumos_job *job) {
+static uint8_t *some_tasks(struct lumos_job *job) {
   uint8_t *gone = lumos_allocate_zeroed(job->tasks.count, 1);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
@@ -196,8 +197,28 @@ static void remove_some(struct lumos_job *job) {
     bool thread = lane->kind == LUMOS_THREAD && lane->task_count > 0;
     gone[lane->task_first] &= !thread;
   }
+  return gone;
+}
+
+static void remove_some(struct lumos_job *job) {
+  uint8_t *gone = some_tasks(job);
   lumos_job_remove(job, gone);
   free(gone);
+}
+
+/* Hand-overs of which a task that goes on is left. What hands over is: the first of a thread stays. */
+static size_t handovers_left(const struct lumos_job *job, const uint8_t *gone) {
+  size_t left = 0;
+  for (size_t i = 0; i < job->deps.count; i++) {
+    const struct lumos_dep *dep = &job->deps.items[i];
+    const struct lumos_lane *lane = &job->lanes.items[job->tasks.items[dep->dst].lane];
+    uint32_t t = dep->dst;
+    while (t < lane->task_first + lane->task_count && gone[t]) {
+      t++;
+    }
+    left += dep->kind == LUMOS_HANDOVER && t < lane->task_first + lane->task_count;
+  }
+  return left;
 }
 
 /* Nothing refers to what is gone, and nobody holds what nobody has. */
@@ -244,6 +265,43 @@ static void every_rule_is_kept(void **state) {
     lumos_job_free(job);
   }
   assert_true(checked > TRIALS / 2);
+}
+
+/* With hand-overs and boundaries, too, which go over to what is left: a job that the checker takes and that ends. */
+static void what_is_left_is_a_job(void **state) {
+  (void)state;
+  size_t removed = 0, handovers = 0;
+  for (uint64_t trial = 1; trial <= TRIALS / 3; trial++) {
+    random_state = trial * UINT64_C(0x9E3779B97F4A7C15);
+    struct lumos_job *job = random_job();
+    struct lumos_error error = {0};
+    add_boundaries(job);
+    add_handovers(job);
+    complete(job);
+    uint8_t *gone = some_tasks(job);
+    size_t before = job->tasks.count, expected = handovers_left(job, gone), found = 0;
+    lumos_job_remove(job, gone);
+    free(gone);
+    removed += before - job->tasks.count;
+    struct lumos_run *runs = malloc(job->tasks.count * sizeof *runs);
+    if (!lumos_job_check(job, &error) || !lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error)) {
+      fail_msg("trial %d: %s", (int)trial, error.text);
+    }
+    for (size_t i = 0; i < job->deps.count; i++) {
+      const struct lumos_dep *dep = &job->deps.items[i];
+      if (dep->kind == LUMOS_HANDOVER) {
+        found++;
+        const struct lumos_run *from = &runs[dep->src], *to = &runs[dep->dst];
+        int64_t of = dep->from == LUMOS_END ? from->start + from->dur : from->start;
+        assert_true(to->start >= of + dep->lag);
+      }
+    }
+    assert_int_equal(found, expected);
+    handovers += found;
+    free(runs);
+    lumos_job_free(job);
+  }
+  assert_true(removed > TRIALS && handovers > TRIALS / 6);
 }
 
 static void assert_same_runs(const struct lumos_run *left, const struct lumos_run *right, size_t count,
@@ -295,6 +353,7 @@ static void runs_are_repeatable(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_is_kept), cmocka_unit_test(runs_are_repeatable)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rule_is_kept), cmocka_unit_test(what_is_left_is_a_job),
+                                     cmocka_unit_test(runs_are_repeatable)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
