@@ -42,6 +42,12 @@ if [ -n "$objects" ] && command -v nm >/dev/null; then
   calls=$(wc -l <calls)
   [ "$calls" -gt 1000 ] || fail "only $calls calls between files found"
   no_circle calls calls
+  # Who calls a room is in the third column, but for the tools, which stand in files of their own.
+  sed -nE 's/^\| `([a-z]+)` \|.*\| ([^|]*) \|$/\1 \2/p' "$source_folder/src/README.md" | while read -r room callers; do
+    [ "$callers" = all ] || [ "$callers" = users ] || grep -oE '`[a-z]+`' <<<"$callers" | tr -d '`' | grep -xFf <(printf '%s\n' "${rooms[@]}") | sed "s/^/$room /"
+  done | sort >said
+  awk '{ split($1, user, "/"); split($2, of, "/"); if (user[1] != of[1] && user[1] != "tools" && of[1] != "base") print of[1], user[1] }' calls | sort -u >found
+  diff said found >differ || fail "src/README.md and calls differ in who calls a room: $(grep '^[<>]' differ | head -5 | paste -sd';')"
 else
   echo 'SKIPPED in part: circles of calls, for there are no object files or no nm'
 fi

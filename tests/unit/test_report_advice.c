@@ -157,6 +157,32 @@ static void expect_graphs(const struct report_practice *practice, const char *cl
 }
 
 /* Three kernels in a graph and one of the optimizer beside it. */
+/* A change that takes all launches away: who then captures them in graphs? */
+static void launches_that_are_gone(void **state) {
+  (void)state;
+  const struct kernel kernels[MOST_KERNELS] = {{"add", 10}, {"add", 10}, {"add", 10}};
+  struct lumos_job *job = job_of(LUMOS_ELEMENTWISE, kernels, "cudaLaunchKernel");
+  job->edited = 1;
+  struct report_practice practice = practice_of(job);
+  assert_false(practice.launches_nothing);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    task->kind = task->kind == LUMOS_LAUNCH ? LUMOS_OP : task->kind;
+  }
+  practice = practice_of(job);
+  expect_of(&practice, "host", "Do less on the CPU: the change left no launches.");
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  report_put_graphs_advice(&practice, &text);
+  assert_int_equal(text.length, strlen("Do less on the CPU"));
+  lumos_text_free(&text);
+  job->edited = 0; /* a recording of what CUDA alone knows has no calls either */
+  practice = practice_of(job);
+  expect_of(&practice, "host",
+            "Launch less from the CPU: capture the step in CUDA graphs, compile it with torch.compile, or fuse small "
+            "kernels.");
+  lumos_job_free(job);
+}
+
 static void graphs_that_are_there(void **state) {
   (void)state;
   const struct kernel kernels[MOST_KERNELS] = {{"add", 10}, {"add", 10}, {"add", 10}};
@@ -428,12 +454,12 @@ static void what_simulations_say(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_left),           cmocka_unit_test(graphs_that_are_there),
-      cmocka_unit_test(what_is_reached),        cmocka_unit_test(what_replicas_do),
-      cmocka_unit_test(what_launches_less),     cmocka_unit_test(what_is_overlapped),
-      cmocka_unit_test(what_ranks_are_late_by), cmocka_unit_test(waits_within_a_pass),
-      cmocka_unit_test(what_is_cleared),        cmocka_unit_test(what_groups_do),
-      cmocka_unit_test(what_simulations_say),
+      cmocka_unit_test(what_is_left),          cmocka_unit_test(launches_that_are_gone),
+      cmocka_unit_test(graphs_that_are_there), cmocka_unit_test(what_is_reached),
+      cmocka_unit_test(what_replicas_do),      cmocka_unit_test(what_launches_less),
+      cmocka_unit_test(what_is_overlapped),    cmocka_unit_test(what_ranks_are_late_by),
+      cmocka_unit_test(waits_within_a_pass),   cmocka_unit_test(what_is_cleared),
+      cmocka_unit_test(what_groups_do),        cmocka_unit_test(what_simulations_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

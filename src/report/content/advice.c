@@ -32,6 +32,10 @@ static int phase_outside_graphs(const struct report_practice *practice) {
 }
 
 void report_put_graphs_advice(const struct report_practice *practice, struct lumos_text *out) {
+  if (practice->launches_nothing) {
+    lumos_text_put(out, "Do less on the CPU");
+    return;
+  }
   if (practice->assumes_graphs) {
     lumos_text_put(out, "Do less on the CPU between the captured passes");
     return;
@@ -68,7 +72,9 @@ static bool compiles_any(const struct report_practice *practice) {
 
 static void advise_cpu(const struct report_practice *practice, struct lumos_text *out) {
   bool graphs = report_practice_uses_graphs(practice);
-  if (graphs) {
+  if (practice->launches_nothing) {
+    put(out, "Do less on the CPU: the change left no launches.");
+  } else if (graphs) {
     report_put_graphs_advice(practice, out);
     put(out, ", or fuse small kernels.");
   } else if (compiles_any(practice)) {

@@ -152,12 +152,14 @@ static void count_tasks(struct reading *reading, const struct report_facts *fact
   struct thread_pass pass = {LUMOS_NONE, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, 0, false};
   int32_t step = LUMOS_ABSENT_INT;
   bool counts = false;
+  reading->practice->launches_nothing = facts->edited;
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (task->step != step) {
       step = task->step;
       counts = step != LUMOS_ABSENT_INT && report_step_counts(facts, step);
     }
+    reading->practice->launches_nothing &= task->kind != LUMOS_LAUNCH;
     if (counts && lumos_on_stream(job, task)) {
       count_task(reading, task);
     } else if (counts) {

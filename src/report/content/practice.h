@@ -22,6 +22,7 @@ struct report_practice {
   int64_t pageable, within;              /* copies from or to memory that is not pinned; within a GPU */
   int64_t replayed;                      /* kernels that CUDA graphs launch */
   bool edited;                           /* the job was changed: a late rank may be so by that */
+  bool launches_nothing;                 /* the job was changed so that no call launches kernels any more */
   bool assumes_graphs;                   /* the job was changed so that they launch each pass */
   int64_t single[LUMOS_OTHER_PHASE + 1]; /* kernels that are launched one by one, by phase */
   int64_t of_zero_grad;                  /* memsets */

@@ -150,8 +150,9 @@ static void put_cpu_action(const struct diagnosis_story *story, const struct lum
     return;
   }
   report_put_graphs_advice(&story->opportunities->practice, out);
-  bool fuses =
-      story->opportunities->changes.count == 0 && !diagnosis_fusing_is_idle(story); /* else it has its own gain */
+  bool fuses = story->opportunities->changes.count == 0 &&
+               !diagnosis_fusing_is_idle(story) && /* else it has its own gain */
+               !story->opportunities->practice.launches_nothing;
   lumos_text_put(out, fuses ? ", or fuse kernels so that fewer are launched" : "");
   if (known) {
     lumos_text_put(out, "; the op that costs most is ");
