@@ -1,5 +1,6 @@
 #include "memory/order.h"
 
+#include "base/sort.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +73,7 @@ void memory_order_ops(struct memory_step *memory) {
       lumos_vector_push(&begun, ((struct begun){start, t}));
     }
   }
-  lumos_vector_sort(&begun, compare_begun);
+  lumos_sort_runs(begun.items, begun.count, sizeof *begun.items, compare_begun);   /* each thread is in order */
   uint32_t *places = lumos_allocate_zeroed(rank->span_count + 1U, sizeof *places); /* of spans: + 1; 0: not met */
   for (size_t i = 0; memory->step != LUMOS_ABSENT_INT && i < begun.count; i++) {
     add_ops(memory, begun.items[i].task, places);

@@ -7,7 +7,6 @@
 
 #include "sim/clock.h"
 #include "sim/metrics.h"
-#include "sim/origin.h"
 #include "sim/tally.h"
 #include <stdlib.h>
 
@@ -131,22 +130,22 @@ struct sums {
   struct lumos_tally tallies[LEVELS];
   uint32_t places[LEVELS]; /* of what is pending */
   int64_t pending[LEVELS];
-  uint32_t span; /* of the task looked at last, and where that comes from */
+  int64_t of_task; /* pending at all levels but BY_KIND, which alone tells the parts of one task apart */
+  uint32_t task;   /* that was looked at last; LUMOS_NONE: none */
+  uint32_t span;   /* of it, and where that comes from */
   struct lumos_origin origin;
 };
 
-/* Where the parts for a task's sake count, by level; 0: nowhere. Layers and what else a model has are one number, as in
- * the roll-ups. */
-static void find_places(struct lumos_origins *origins, struct sums *sums, const struct lumos_path_part *part,
-                        uint32_t places[LEVELS]) {
+/* Where the parts for a task's sake count, by level but BY_KIND; 0: nowhere. Layers and what else a model has are one
+ * number, as in the roll-ups. */
+static void find_places(struct lumos_origins *origins, struct sums *sums, uint32_t index, uint32_t places[LEVELS]) {
   const struct lumos_job *job = origins->job;
-  const struct lumos_task *task = &job->tasks.items[part->task];
+  const struct lumos_task *task = &job->tasks.items[index];
   uint32_t span = lumos_launch_span(job, task);
   if (span != sums->span) {
     sums->span = span;
     sums->origin = span == LUMOS_NONE ? (struct lumos_origin){LUMOS_NO_STRING, 0} : lumos_origin_of(origins, span);
   }
-  places[BY_KIND] = kind_of(job, part);
   places[BY_PHASE] = task->phase;
   places[BY_OP] = sums->origin.op;
   places[BY_MODULE] = sums->origin.module;
@@ -161,16 +160,34 @@ static void settle(struct sums *sums, int level) {
   }
 }
 
+static void move_to(struct sums *sums, int level, uint32_t place) {
+  if (place != sums->places[level]) {
+    settle(sums, level);
+    sums->places[level] = place;
+  }
+}
+
+static void leave_task(struct sums *sums) {
+  for (int level = BY_KIND + 1; level < LEVELS; level++) {
+    sums->pending[level] += sums->of_task;
+  }
+  sums->of_task = 0;
+  sums->task = LUMOS_NONE;
+}
+
 static void add_part(struct lumos_origins *origins, struct sums *sums, const struct lumos_path_part *part) {
   uint32_t places[LEVELS];
-  find_places(origins, sums, part, places);
-  for (int level = 0; level < LEVELS; level++) {
-    if (places[level] != sums->places[level]) {
-      settle(sums, level);
-      sums->places[level] = places[level];
+  if (part->task != sums->task) {
+    leave_task(sums);
+    find_places(origins, sums, part->task, places);
+    for (int level = BY_KIND + 1; level < LEVELS; level++) {
+      move_to(sums, level, places[level]);
     }
-    sums->pending[level] += part->to - part->from;
+    sums->task = part->task;
   }
+  move_to(sums, BY_KIND, kind_of(origins->job, part));
+  sums->pending[BY_KIND] += part->to - part->from;
+  sums->of_task += part->to - part->from;
 }
 
 static void name_place(struct lumos_job *job, const struct lumos_origins *origins, enum level level, uint32_t place,
@@ -269,6 +286,7 @@ static void write_step(struct lumos_job *job, struct lumos_origins *origins, con
     length += parts->items[i].to - parts->items[i].from;
   }
   bool adds_up = length == step->end - step->start;
+  leave_task(sums);
   add_time(job, "critical_path", &scope, length);
   for (int level = 0; level < LEVELS; level++) {
     settle(sums, level);
@@ -292,20 +310,18 @@ void lumos_path_of_step(const struct lumos_job *job, const struct lumos_held *bi
 }
 
 void lumos_write_critical_path(struct lumos_job *job, const struct lumos_held *bindings,
-                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches) {
+                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches,
+                               struct lumos_origins *origins) {
   uint32_t *last = lumos_allocate((simulated->job.count + 1) * sizeof *last);
   struct lumos_path_parts parts = {0};
-  struct sums sums = {.span = LUMOS_NONE};
-  struct lumos_origins origins;
-  lumos_origins_begin(&origins, job);
+  struct sums sums = {.task = LUMOS_NONE, .span = LUMOS_NONE};
   lumos_find_last_tasks(job, simulated, stretches, last);
   for (size_t k = 0; k < simulated->job.count; k++) {
     const struct lumos_step *step = &simulated->job.items[k];
     struct lumos_crossings crossings = {0};
     lumos_path_of_step(job, bindings, step, last[k], &parts, &crossings);
-    write_step(job, &origins, &parts, &crossings, step, &sums);
+    write_step(job, origins, &parts, &crossings, step, &sums);
   }
-  lumos_origins_free(&origins);
   for (int level = 0; level < LEVELS; level++) {
     lumos_tally_free(&sums.tallies[level]);
   }

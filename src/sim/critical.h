@@ -4,6 +4,7 @@
 #define LUMOS_SIM_CRITICAL_H
 
 #include "sim/engine.h"
+#include "sim/origin.h"
 #include "sim/steps.h"
 
 /* The task that ends each of the job's steps, by index in timeline->job: of those that count for it (device tasks; of
@@ -30,6 +31,7 @@ void lumos_path_of_step(const struct lumos_job *job, const struct lumos_held *bi
 /* critical_path of every step of the job, and what it consists of by kind, phase, op, module, layer and rank;
  * critical_path_crossings and critical_path_crossing_time. */
 void lumos_write_critical_path(struct lumos_job *job, const struct lumos_held *bindings,
-                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches);
+                               const struct lumos_timeline *simulated, const struct lumos_stretches *stretches,
+                               struct lumos_origins *origins);
 
 #endif

@@ -9,10 +9,10 @@
  */
 #include "sim/idle.h"
 
+#include "base/sort.h"
 #include "sim/clock.h"
 #include "sim/critical.h"
 #include "sim/metrics.h"
-#include "sim/origin.h"
 #include "sim/tally.h"
 #include "sim/walk.h"
 #include <stdlib.h>
@@ -67,7 +67,7 @@ struct idle {
   size_t *first_at;       /* by step of the job, when all are known: where its own begin in */
   uint32_t *by_step;      /* those numbers, by step */
   struct lumos_tally ops; /* of one step */
-  struct lumos_origins origins;
+  struct lumos_origins *origins;
   struct works works;                /* of a rank, by start */
   struct works lane_works;           /* of each of its streams, in turn */
   struct rests rests;                /* of that rank, */
@@ -88,13 +88,7 @@ static int by_start(const void *left_item, const void *right_item) {
 
 /* By start; streams are in that order unless an edit has changed it. */
 static void sort_works(struct works *works) {
-  bool sorted = true;
-  for (size_t i = 1; sorted && i < works->count; i++) {
-    sorted = by_start(&works->items[i - 1], &works->items[i]) <= 0;
-  }
-  if (!sorted) {
-    lumos_vector_sort(works, by_start);
-  }
+  lumos_sort_runs(works->items, works->count, sizeof *works->items, by_start);
 }
 
 static void find_works(const struct idle *idle, uint32_t l, struct works *works) {
@@ -288,7 +282,7 @@ static uint32_t op_at(struct idle *idle, const struct piece *piece) {
   uint32_t span = piece->in_op && piece->task != LUMOS_NONE
                       ? lumos_launch_span(idle->job, &idle->job->tasks.items[piece->task])
                       : LUMOS_NONE;
-  return span == LUMOS_NONE ? LUMOS_NO_STRING : lumos_origin_of(&idle->origins, span).op;
+  return span == LUMOS_NONE ? LUMOS_NO_STRING : lumos_origin_op(idle->origins, span);
 }
 
 static void add_at(struct idle *idle, uint32_t step, lumos_string_id op, __int128 time) {
@@ -579,9 +573,11 @@ static void write_all(struct idle *idle) {
 }
 
 void lumos_write_idle(struct lumos_job *job, const struct lumos_held *bindings, const struct lumos_timeline *simulated,
-                      const struct lumos_idle *expected, const struct lumos_unrecorded_intervals *unrecorded) {
+                      const struct lumos_idle *expected, const struct lumos_unrecorded_intervals *unrecorded,
+                      struct lumos_origins *origins) {
   struct idle idle = {.job = job,
                       .bindings = bindings,
+                      .origins = origins,
                       .timeline = simulated,
                       .expected = expected,
                       .unrecorded = unrecorded->items,
@@ -591,9 +587,7 @@ void lumos_write_idle(struct lumos_job *job, const struct lumos_held *bindings, 
   idle.shared = lumos_allocate_zeroed(simulated->steps.count + 1, sizeof *idle.shared);
   idle.heads = lumos_allocate((job->tasks.count + 1) * sizeof *idle.heads);
   lumos_find_heads(job, bindings, idle.heads);
-  lumos_origins_begin(&idle.origins, job);
   write_all(&idle);
-  lumos_origins_free(&idle.origins);
   free(idle.heads);
   free(idle.job_step);
   free(idle.own);

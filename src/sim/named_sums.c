@@ -16,11 +16,15 @@ void lumos_named_free(struct lumos_named_sums *sums) {
 
 void lumos_named_add(struct lumos_named_sums *sums, uint32_t step, lumos_string_id name, int figure, int64_t value,
                      int64_t weight) {
-  uint32_t number = lumos_number_of(&sums->numbering, lumos_key_pair(step, name));
-  if (number == sums->rows.count) {
+  uint64_t key = lumos_key_pair(step, name);
+  if (sums->rows.count == 0 || key != sums->last_key) {
+    sums->last_key = key;
+    sums->last = lumos_number_of(&sums->numbering, key);
+  }
+  if (sums->last == sums->rows.count) {
     lumos_vector_push(&sums->rows, ((struct lumos_named_row){.step = step, .name = name}));
   }
-  int64_t *sum = &sums->rows.items[number].of[figure];
+  int64_t *sum = &sums->rows.items[sums->last].of[figure];
   int64_t product = 0;
   if (__builtin_mul_overflow(value, weight, &product) || __builtin_add_overflow(*sum, product, sum)) {
     *sum = INT64_MAX;

@@ -18,6 +18,8 @@ struct lumos_named_sums {
   const struct lumos_timeline *timeline;
   LUMOS_VECTOR(struct lumos_named_row) rows;
   struct lumos_numbering numbering;
+  uint64_t last_key; /* what was added to last, mostly several figures of one row */
+  uint32_t last;
 };
 
 void lumos_named_begin(struct lumos_named_sums *sums, struct lumos_job *job, const struct lumos_timeline *timeline);

@@ -1,5 +1,5 @@
-/* One walk up from the launch answers both questions; it ends at the first module, or at the node of autograd that
- * leads to the forward pass.
+/* Both questions are answered by a walk up from the launch: to the first module, or to the node of autograd that leads to the
+ * forward pass. What it finds is kept for all spans on the way.
  */
 #include "sim/origin.h"
 
@@ -29,12 +29,15 @@ void lumos_origins_begin(struct lumos_origins *origins, const struct lumos_job *
   }
   origins->modules_of = lumos_allocate((job->spans.count + 1) * sizeof *origins->modules_of);
   memset(origins->modules_of, 0xFF, (job->spans.count + 1) * sizeof *origins->modules_of);
+  origins->ops_of = lumos_allocate((job->spans.count + 1) * sizeof *origins->ops_of);
+  memset(origins->ops_of, 0xFF, (job->spans.count + 1) * sizeof *origins->ops_of);
   lumos_vector_push(&origins->modules, ((struct lumos_module){0, LUMOS_NO_STRING}));
 }
 
 void lumos_origins_free(struct lumos_origins *origins) {
   free(origins->transparent);
   free(origins->modules_of);
+  free(origins->ops_of);
   lumos_numbering_free(&origins->numbering);
   lumos_vector_free(&origins->modules);
 }
@@ -89,26 +92,58 @@ static lumos_string_id outermost_name(const struct lumos_origins *origins, uint3
   return origins->transparent[spans[span].name] ? LUMOS_NO_STRING : spans[span].name;
 }
 
-struct lumos_origin lumos_origin_of(struct lumos_origins *origins, uint32_t span) {
+/* Where the way up ends: with a module, or with the node of autograd that leads to the forward pass. */
+static struct lumos_ops ops_at_end(const struct lumos_origins *origins, uint32_t span) {
+  bool back = span != LUMOS_NONE && origins->job->spans.items[span].forward != LUMOS_NONE;
   const struct lumos_span *spans = origins->job->spans.items;
-  lumos_string_id innermost = LUMOS_NO_STRING;
-  lumos_string_id counted = LUMOS_NO_STRING;
-  uint32_t at = span;
-  for (int depth = 0; depth < DEEPEST && at != LUMOS_NONE; depth++, at = spans[at].parent) {
-    const struct lumos_span *record = &spans[at];
-    if (record->kind == LUMOS_SPAN_MODULE || record->forward != LUMOS_NONE) {
-      break;
-    }
-    if (record->kind == LUMOS_SPAN_OP) {
-      innermost = innermost == LUMOS_NO_STRING ? record->name : innermost;
-      bool counts = counted == LUMOS_NO_STRING && record->sequence != LUMOS_ABSENT;
-      counted = counts ? outermost_name(origins, at) : counted;
-    }
+  return back ? (struct lumos_ops){spans[span].name, outermost_name(origins, spans[span].forward)}
+              : (struct lumos_ops){LUMOS_NO_STRING, LUMOS_NO_STRING};
+}
+
+static bool ends_way(const struct lumos_span *span) {
+  return span->kind == LUMOS_SPAN_MODULE || span->forward != LUMOS_NONE;
+}
+
+/* As seen from a span, of which is known what is around it. */
+static struct lumos_ops ops_in(const struct lumos_origins *origins, uint32_t span, struct lumos_ops around) {
+  const struct lumos_span *record = &origins->job->spans.items[span];
+  if (record->kind == LUMOS_SPAN_OP) {
+    lumos_string_id counted = record->sequence != LUMOS_ABSENT ? outermost_name(origins, span) : LUMOS_NO_STRING;
+    around.innermost = record->name;
+    around.counted = counted != LUMOS_NO_STRING ? counted : around.counted;
   }
-  bool back = at != LUMOS_NONE && spans[at].forward != LUMOS_NONE;
-  innermost = innermost == LUMOS_NO_STRING && back ? spans[at].name : innermost;
-  counted = counted == LUMOS_NO_STRING && back ? outermost_name(origins, spans[at].forward) : counted;
-  return (struct lumos_origin){counted == LUMOS_NO_STRING ? innermost : counted, module_around(origins, span)};
+  return around;
+}
+
+static struct lumos_ops ops_of(struct lumos_origins *origins, uint32_t span) {
+  const struct lumos_span *spans = origins->job->spans.items;
+  uint32_t way[DEEPEST];
+  int length = 0;
+  while (span != LUMOS_NONE && origins->ops_of[span].innermost == LUMOS_NONE && !ends_way(&spans[span]) &&
+         length < DEEPEST) {
+    way[length++] = span;
+    span = spans[span].parent;
+  }
+  bool known = span != LUMOS_NONE && origins->ops_of[span].innermost != LUMOS_NONE;
+  struct lumos_ops ops = known ? origins->ops_of[span] : ops_at_end(origins, span);
+  if (span != LUMOS_NONE && ends_way(&spans[span])) {
+    origins->ops_of[span] = ops;
+  }
+  while (length > 0) {
+    length--;
+    ops = ops_in(origins, way[length], ops);
+    origins->ops_of[way[length]] = ops;
+  }
+  return ops;
+}
+
+lumos_string_id lumos_origin_op(struct lumos_origins *origins, uint32_t span) {
+  struct lumos_ops ops = ops_of(origins, span);
+  return ops.counted == LUMOS_NO_STRING ? ops.innermost : ops.counted;
+}
+
+struct lumos_origin lumos_origin_of(struct lumos_origins *origins, uint32_t span) {
+  return (struct lumos_origin){lumos_origin_op(origins, span), module_around(origins, span)};
 }
 
 uint32_t lumos_launch_span(const struct lumos_job *job, const struct lumos_task *task) {

@@ -16,10 +16,16 @@ struct lumos_module {
   lumos_string_id name;
 };
 
+/* Of a span: the innermost op around it, and the one that autograd counts; LUMOS_NO_STRING: none; LUMOS_NONE: not asked yet. */
+struct lumos_ops {
+  lumos_string_id innermost, counted;
+};
+
 struct lumos_origins {
   const struct lumos_job *job;
-  uint8_t *transparent; /* by string: names of ops that wrap whole parts of a model */
-  uint32_t *modules_of; /* by span: the module around it, itself included; LUMOS_NONE: not asked yet */
+  uint8_t *transparent;     /* by string: names of ops that wrap whole parts of a model */
+  uint32_t *modules_of;     /* by span: the module around it, itself included; LUMOS_NONE: not asked yet */
+  struct lumos_ops *ops_of; /* by span */
   LUMOS_VECTOR(struct lumos_module) modules;
   struct lumos_numbering numbering; /* of the modules' parents and names: index - 1 */
 };
@@ -32,8 +38,9 @@ struct lumos_origin {
   uint32_t module;    /* 0: none */
 };
 
-/* The origin of what is launched within a span. Amortised O(depth). */
+/* The origin of what is launched within a span, and its op alone. Each span is looked at once. */
 struct lumos_origin lumos_origin_of(struct lumos_origins *origins, uint32_t span);
+lumos_string_id lumos_origin_op(struct lumos_origins *origins, uint32_t span);
 
 /* The span in which a device task was launched, or LUMOS_NONE. */
 uint32_t lumos_launch_span(const struct lumos_job *job, const struct lumos_task *task);

@@ -245,6 +245,7 @@ struct ranges {
   double step; /* the mean of the job's steps, ns */
   int32_t uncounted;
   bool known;
+  struct lumos_breakdown breakdown; /* what no run changes of it, for all of them */
 };
 
 static double value_of(const struct lumos_metric *metric) { return lumos_decimal_value(metric->value); }
@@ -333,16 +334,18 @@ static void tell_source(struct ranges *ranges, const char *name, double share) {
 static size_t figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
                          const struct lumos_run *runs, struct lumos_job *shadow) {
   struct lumos_timeline timeline;
-  struct lumos_breakdown breakdown;
+  const struct lumos_breakdown *breakdown = &ranges->breakdown;
   *shadow = *ranges->job;
   memset(&shadow->metrics, 0, sizeof shadow->metrics);
   memset(&shadow->notes, 0, sizeof shadow->notes);
   lumos_timeline_make(&timeline, shadow, runs, stretches);
-  lumos_breakdown_open(&breakdown, shadow, timeline.steps.count);
-  lumos_write_timeline(shadow, &breakdown.coupling, &timeline, breakdown.kept, breakdown.idle, breakdown.unrecorded);
+  int64_t *kept = lumos_allocate(timeline.steps.count * sizeof *kept);
+  struct lumos_idle *idle = lumos_allocate(timeline.steps.count * sizeof *idle);
+  lumos_write_timeline(shadow, &breakdown->coupling, &timeline, kept, idle, breakdown->unrecorded);
+  free(kept);
+  free(idle);
   size_t kinds = shadow->metrics.count;
   lumos_write_kinds(shadow, &timeline, stretches);
-  lumos_breakdown_close(&breakdown);
   lumos_timeline_free(&timeline);
   lumos_vector_free(&shadow->notes);
   return kinds;
@@ -440,6 +443,7 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
   search.workers = search.trials.count < MOST_WORKERS ? search.trials.count : MOST_WORKERS;
   (void)lumos_parallel(search.workers, job->threads, run_some, &search);
   const struct trial *trials = search.trials.items;
+  lumos_breakdown_open(&ranges->breakdown, job, 0);
   for (size_t i = 0; i < common; i += 2) {
     double moved = add_trials(ranges, stretches, trials + i, trials + i + 2);
     tell_source(ranges, lumos_string(job->strings, job->common_errors.items[trials[i].error].name),
@@ -449,6 +453,7 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
     double moved = add_trials(ranges, stretches, trials + common, trials + search.trials.count);
     tell_source(ranges, "durations of single tasks", moved / ranges->step);
   }
+  lumos_breakdown_close(&ranges->breakdown);
   for (size_t i = 0; i < search.trials.count; i++) {
     free(search.trials.items[i].runs);
   }

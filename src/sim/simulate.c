@@ -137,8 +137,11 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
     lumos_write_stragglers(job, coupling, measured);
   }
   lumos_write_stragglers(job, coupling, &simulated);
-  lumos_write_idle(job, job->bindings, &simulated, idle, lumos_unrecorded_found(breakdown.unrecorded));
-  lumos_write_critical_path(job, job->bindings, &simulated, stretches);
+  struct lumos_origins origins;
+  lumos_origins_begin(&origins, job);
+  lumos_write_idle(job, job->bindings, &simulated, idle, lumos_unrecorded_found(breakdown.unrecorded), &origins);
+  lumos_write_critical_path(job, job->bindings, &simulated, stretches, &origins);
+  lumos_origins_free(&origins);
   if (ran) {
     lumos_write_recording(job, measured);
   }

@@ -32,6 +32,7 @@ struct trust {
   int64_t *profiler;                    /* by step; LUMOS_ABSENT: the rank's recording does not show it */
   uint8_t *driving;                     /* by lane: a thread whose gaps and calls count */
   int64_t *medians;                     /* by name: of calls on such threads */
+  bool drifts;                          /* of the lane at hand */
   uint32_t guess;
 };
 
@@ -100,14 +101,22 @@ static bool is_driving(const struct trust *trust, uint32_t lane) {
   return trust->driving[lane] && trust->job->lanes.items[lane].kind == LUMOS_THREAD;
 }
 
+static bool drifts(const struct lumos_job *job, uint32_t lane) {
+  const struct lumos_clock *clock = &job->ranks.items[job->lanes.items[lane].rank].clock;
+  return clock->known && clock->drift_ppb != 0;
+}
+
 /* In job time. */
 static int64_t length_of(const struct trust *trust, uint32_t t, int64_t dur) {
   const struct lumos_task *task = &trust->job->tasks.items[t];
-  return lumos_job_length(trust->job, task->lane, task->start, dur);
+  return trust->drifts ? lumos_job_length(trust->job, task->lane, task->start, dur) : dur;
 }
 
 static int64_t lag_of(const struct trust *trust, uint32_t t) {
   const struct lumos_task *task = &trust->job->tasks.items[t];
+  if (!trust->drifts) {
+    return task->lag;
+  }
   int64_t from = task->start == LUMOS_ABSENT ? LUMOS_ABSENT : task->start - task->lag;
   return lumos_job_length(trust->job, task->lane, from, task->lag);
 }
@@ -118,8 +127,9 @@ struct call {
 };
 LUMOS_VECTOR_TYPE(calls, struct call);
 
-static void find_calls(const struct trust *trust, uint32_t lane, struct calls *calls) {
+static void find_calls(struct trust *trust, uint32_t lane, struct calls *calls) {
   const struct lumos_lane *thread = &trust->job->lanes.items[lane];
+  trust->drifts = drifts(trust->job, lane);
   int64_t weight = lumos_rank_weight(&trust->job->ranks.items[thread->rank]);
   for (uint32_t t = thread->task_first; t < thread->task_first + thread->task_count; t++) {
     const struct lumos_task *task = &trust->job->tasks.items[t];
@@ -195,6 +205,7 @@ static void add_host(struct trust *trust) {
   find_medians(trust);
   for (uint32_t lane = 0; lane < job->lanes.count; lane++) {
     const struct lumos_lane *thread = &job->lanes.items[lane];
+    trust->drifts = drifts(job, lane);
     for (uint32_t t = thread->task_first; is_driving(trust, lane) && t < thread->task_first + thread->task_count; t++) {
       add_host_task(trust, t);
     }

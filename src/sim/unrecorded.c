@@ -187,11 +187,36 @@ static void find_lost(struct lumos_unrecorded *unrecorded) {
   qsort(unrecorded->lost.items, unrecorded->lost.count, sizeof unrecorded->lost.items[0], by_time);
 }
 
-static int64_t find_last(const struct lumos_unrecorded *unrecorded, const struct lumos_rank *rank) {
+/* On the clock of the lane's rows, which runs as that of the job does: forward. */
+static int64_t last_measured(const struct lumos_job *job, const struct lumos_lane *lane) {
   int64_t last = INT64_MIN;
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
-    int64_t start = 0, end = 0;
-    last = lumos_task_interval(unrecorded->job, unrecorded->runs, t, &start, &end) ? later(last, end) : last;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    int64_t was = task->detail == LUMOS_NONE ? LUMOS_ABSENT : job->details.items[task->detail].was;
+    if (task->start != LUMOS_ABSENT) {
+      last = later(last, task->start + (was == LUMOS_ABSENT ? task->dur : was));
+    }
+  }
+  return last;
+}
+
+static int64_t last_simulated(const struct lumos_run *runs, const struct lumos_lane *lane) {
+  int64_t last = INT64_MIN;
+  for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
+    bool ran = runs[t].start != LUMOS_ABSENT && runs[t].dur != LUMOS_ABSENT;
+    last = ran ? later(last, runs[t].start + runs[t].dur) : last;
+  }
+  return last;
+}
+
+static int64_t find_last(const struct lumos_unrecorded *unrecorded, const struct lumos_rank *rank) {
+  const struct lumos_job *job = unrecorded->job;
+  int64_t last = INT64_MIN;
+  for (uint32_t l = rank->lane_first; l < rank->lane_first + rank->lane_count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    int64_t own = unrecorded->runs == NULL ? last_measured(job, lane) : last_simulated(unrecorded->runs, lane);
+    own = own != INT64_MIN && unrecorded->runs == NULL ? lumos_job_time_on(job, l, own) : own;
+    last = later(last, own);
   }
   return last;
 }

@@ -43,8 +43,9 @@ emulated-cluster --quiet --plain --layers 2 --hidden 256 --heads 4 --seq 128 --v
   fail 'the emulated cluster fails'
 for threads in 1 2 16; do
   lumos-parse -j $threads ranks/rank*.json >parse.$threads 2>message && lumos-sim --jobs $threads parse.$threads >sim.$threads 2>message &&
-    lumos-report --jobs=$threads ranks/rank*.json -o page.$threads.html 2>message || fail "$threads threads: $(head -c 300 message)"
-  for output in parse.$threads sim.$threads page.$threads.html; do
+    lumos-report --jobs=$threads ranks/rank*.json -o page.$threads.html 2>message &&
+    lumos-report --jobs=$threads --pp 1 ranks/rank*.json -f json -o rebuilt.$threads.json 2>message || fail "$threads threads: $(head -c 300 message)"
+  for output in parse.$threads sim.$threads page.$threads.html rebuilt.$threads.json; do
     same "${output/$threads/1}" "$output" "$threads threads give other bytes than one"
   done
 done

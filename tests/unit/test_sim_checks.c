@@ -107,7 +107,10 @@ static void wrong_causes_of_one_step_are_left_out(void **state) {
   struct bench bench = bench_open();
   const struct lumos_idle expected[] = {{20 * US, 20 * US, 0, 0}, {1, 1, 0, 0}}; /* step 2 is never idle */
   const struct lumos_unrecorded_intervals all_recorded = {0};
-  lumos_write_idle(bench.job, &bench.bindings, &bench.timeline, expected, &all_recorded);
+  struct lumos_origins origins;
+  lumos_origins_begin(&origins, bench.job);
+  lumos_write_idle(bench.job, &bench.bindings, &bench.timeline, expected, &all_recorded, &origins);
+  lumos_origins_free(&origins);
   assert_int_equal(value_of(bench.job, "idle_launch", 0, 1, ""), 10 * US);
   assert_int_equal(value_of(bench.job, "idle_launch", LUMOS_ABSENT_INT, 1, ""), 10 * US);
   assert_int_equal(value_of(bench.job, "idle_launch", 0, 2, ""), LUMOS_ABSENT);
@@ -121,7 +124,10 @@ static void a_wrong_path_is_left_out(void **state) {
   (void)state;
   struct bench bench = bench_open();
   bench.timeline.job.items[1].end = bench.timeline.job.items[1].start - 1; /* nothing is as long as that */
-  lumos_write_critical_path(bench.job, &bench.bindings, &bench.timeline, &bench.stretches);
+  struct lumos_origins origins;
+  lumos_origins_begin(&origins, bench.job);
+  lumos_write_critical_path(bench.job, &bench.bindings, &bench.timeline, &bench.stretches, &origins);
+  lumos_origins_free(&origins);
   assert_int_equal(value_of(bench.job, "critical_path", LUMOS_ABSENT_INT, 1, ""), 1170 * US);
   for (size_t i = 0; i < bench.job->metrics.count; i++) {
     assert_int_equal(bench.job->metrics.items[i].scope.step, 1);

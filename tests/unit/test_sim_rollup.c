@@ -26,7 +26,7 @@ static const char model_job[] = JOB_TEXT_HEADER
     "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
     "{'type':'lane','rank':0,'lane':'t2','kind':'thread','native':'2'}\n"
     "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
-    SPAN("0", "t1", "module", "Model", "")
+    SPAN("0", "t1", "module", "Model", ",'parent':'0:12'") /* no op around a module is that of what is in it */
     SPAN("1", "t1", "module", "Norm", ",'parent':'0:0'")
     SPAN("2", "t1", "op", "aten::layer_norm", ",'parent':'0:1','sequence':7")
     SPAN("3", "t1", "op", "aten::native_layer_norm", ",'parent':'0:2','sequence':7")
@@ -38,6 +38,7 @@ static const char model_job[] = JOB_TEXT_HEADER
     SPAN("9", "t2", "op", "CheckpointFunctionBackward", ",'sequence':8,'forward':'0:5'")
     SPAN("10", "t2", "module", "Inner", ",'parent':'0:9'")
     SPAN("11", "t2", "op", "aten::gelu", ",'parent':'0:10','sequence':9")
+    SPAN("12", "t1", "op", "DistributedDataParallel.forward", ",'sequence':6")
     LAUNCH("0", "t1", 0, "3")
     LAUNCH("1", "t1", 1, "4")
     LAUNCH("2", "t2", 0, "8")
