@@ -131,8 +131,8 @@ LUMOS_BIN=$bin "$source_folder/examples/traces/make-traces.sh" short --layers 1 
 lumos-sim short/rank1.json.gz -o second.sim 2>message || fail "no stream: $(head -c 300 message)"
 expect 0 lumos-compare first second.sim --trace both.json -o text
 lumos-compare first second.sim --trace - -o text 2>message | cmp -s - both.json || fail '--trace - writes something else'
-"$python" "$here/events.py" both.json >told || fail "$(head -c 300 told)"
-"$python" "$here/counters.py" both.json >told || fail "$(head -c 300 told)"
+"$python" -S "$here/events.py" both.json >told || fail "$(head -c 300 told)"
+"$python" -S "$here/counters.py" both.json >told || fail "$(head -c 300 told)"
 lumos-sim --opportunities off first --trace alone.json -o alone.sim 2>message || fail 'no timelines of one job'
 # rows FILE PREFIX: rows of a process that begins so, by its name and what is in them, from their first on.
 rows() {
@@ -297,7 +297,7 @@ if [ -e "$control" ] && [ -e "$test" ]; then
     expect 0 lumos-compare "$2" "$3" -f json -o pair
     for side in a b; do
       [ $side = a ] || trace=$3
-      "$python" "$source_folder/tests/cli/compare.py" "$trace" "$1" | sort >counted
+      "$python" -S "$source_folder/tests/cli/compare.py" "$trace" "$1" | sort >counted
       jq -r --arg side $side '(.calls[] | .[$side] | select(. != null) | "\(.name) \(.count)"), "(gpu) \(.[$side].gpu_time)"' pair | sort >said
       [ "$(wc -l <counted)" -gt 5 ] || fail "only $(wc -l <counted) calls are counted"
       diff counted said >difference || fail "calls and GPU time of $trace, as counted (<) and as said (>), differ: $(head -n 5 difference)"

@@ -36,7 +36,7 @@ PYTHON
 # adds_up NAME: path.json in itself and against the metrics in job.sim.
 jobs=0
 adds_up() {
-  "$python" whole.py >steps 2>told || { fail "$1: $(tail -1 told)"; return; }
+  "$python" -S whole.py >steps 2>told || { fail "$1: $(tail -1 told)"; return; }
   printf '%-50s %s\n' "$1" "$(cat told)"
   sed 's/.*/& critical_path\n& step_time/' steps | sort >wanted
   grep -E '^\{"type":"metric","name":"(step_time|critical_path)"' job.sim | grep '"source":"simulated"' |

@@ -7,7 +7,8 @@ jq -e . schema.json >/dev/null || fail 'the schema is no JSON'
 expect 0 lumos-render --schema -o named.json
 same schema.json named.json 'the schema in a file is another one'
 expect 2 lumos-render --schema stream
-python3 -c 'import jsonschema' 2>/dev/null || skip 'no python3-jsonschema to validate with'
+need_python
+"$python" -c 'import jsonschema' 2>/dev/null || skip 'no python3-jsonschema to validate with'
 
 # One program looks at all documents: every DOCUMENT.json and the DOCUMENT.csv beside it; and that each bad.*.json is refused.
 cat >validate.py <<'PYTHON'
@@ -134,7 +135,7 @@ if have_traces; then
   real_job() { ! streams "${@:2}" || check_job "$1" "$simulated"; }
   each_job real_job
 fi
-python3 validate.py >told 2>&1 || fail "validate.py: $(tail -1 told)"
+"$python" validate.py >told 2>&1 || fail "validate.py: $(tail -1 told)"
 while read -r line; do fail "${line#FAIL: }"; done < <(grep '^FAIL: ' told)
 [ "$(ls bad.*.json | wc -l)" -eq 8 ] || fail 'there are not eight bad documents'
 proved "$(tail -1 told); 8 bad ones are refused"

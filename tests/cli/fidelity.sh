@@ -56,15 +56,16 @@ read='^\{"type":"metric","name":"(step_time|(host_)?replay_error|unexplained_lag
 # list FILE: its lines as a JSON array.
 list() { printf '['; paste -sd, "$1" | tr -d '\n'; printf ']'; }
 
-# row NAME TRACE...: its metrics to the file `metrics`, one line of JSON; RANK in a name is that of the trace.
+# row NAME TRACE...: its metrics to the file `metrics`, one line of JSON; RANK in a name is that of the trace. No other script looks at most of
+# these jobs, so they are read and simulated in one process, without what would help.
 row() {
   local name=$1 model
   shift
-  streams "$@" || { fail "$name: no graph"; return; }
-  name=${name/RANK/$(only rank "$parsed" | awk "$field"'{ print field("rank"); exit }')}
-  grep -E "$read" "$simulated" >lumos
+  lumos-sim --opportunities off "$@" 2>message | grep -E "$read|^.\"type\":\"rank\"" >simulated || { fail "$name: no simulation: $(head -c 300 message)"; return; }
+  name=${name/RANK/$(only rank simulated | awk "$field"'{ print field("rank"); exit }')}
+  grep -E "$read" simulated >lumos
   for model in $models; do
-    lumos-sim --opportunities off --model $model "$graphed" 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
+    lumos-sim --opportunities off --model $model "$@" 2>message | grep -E "$read" >$model || fail "$name: --model $model fails: $(head -c 300 message)"
   done
   [ -e dpro ] || : >dpro >daydream
   printf '{"name":"%s","own":%s,"dpro":%s,"daydream":%s}\n' "$name" "$(list lumos)" "$(list dpro)" "$(list daydream)" >>metrics

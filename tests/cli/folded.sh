@@ -27,7 +27,7 @@ fold() {
 # figures LIKE: a line for each figure of a simulated job, but for those of the ranks that are left out. A group of such ranks is that of those
 # that they are like; what such groups cost is added up. A label has the doubt of all clocks, those of the ranks left out as well, and is not compared.
 figures() {
-  jq -c 'select(.type == "group" or .type == "metric" or .type == "collective")' | jq -cs --argjson like "$1" '
+  only 'group|metric|collective' | jq -cs --argjson like "$1" '
     def stays: tostring | split(":")[0] | $like[.] == null;
     ([.[] | select(.type == "group")] | group_by([.name, ([.ranks[] | $like[tostring] // .] | unique)])
       | map((map(.id) | min_by(tonumber)) as $first | map({key: .id, value: $first}) | .[]) | from_entries) as $same

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need_python
 
-figures() { grep '^{"type":"metric","name":"hta_' "$1" | "$python" "$here/hta.py"; }
+figures() { grep '^{"type":"metric","name":"hta_' "$1" | "$python" -S "$here/hta.py"; }
 
 jobs=0 equal=0
 # equal NAME TRACE...: ranks 0, 1, ... in this order.
@@ -17,7 +17,7 @@ equal() {
   done
   { lumos-parse --rank "$ranks" "$@" | lumos-sim --opportunities off --hta -o sim; } 2>message || { fail "$name: $(head -c 300 message)"; return; }
   figures sim >ours
-  "$python" "$here/hta.py" "${pairs[@]}" >theirs || fail "$name: hta.py fails"
+  "$python" -S "$here/hta.py" "${pairs[@]}" >theirs || fail "$name: hta.py fails"
   diff ours theirs >difference || fail "$name: $(grep -c '^[<>]' difference) figures differ: $(head -c 300 difference)"
   printf '%-60s %5d figures\n' "$name" "$(wc -l <ours)"
   jobs=$((jobs + 1)) equal=$((equal + $(wc -l <ours)))

@@ -81,8 +81,16 @@ rarely() {
   if [ "$all_cases" = yes ]; then "$@"; else left_out=$((left_out + 1)); fi
 }
 
-# need_python: $python is the interpreter itself; what is called python3 may be a script that looks for it each time.
-need_python() { python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || skip 'python3 is not here (apt-get install python3)'; }
+# need_python: $python is the interpreter itself; what is called python3 may be a script that looks for it each time. Which it is, is asked once for
+# all scripts. Those that need nothing but Python's own library start it with -S: to look for all else takes longer than what they do.
+need_python() {
+  local known=${LUMOS_SHARED:-$work}/python
+  if [ ! -s "$known" ]; then
+    mkdir -p "${known%/*}"
+    python3 -c 'import sys; print(sys.executable)' >"$known.$$" 2>/dev/null && mv "$known.$$" "$known" || skip 'python3 is not here (apt-get install python3)'
+  fi
+  read -r python <"$known"
+}
 need_traces() { have_traces >/dev/null || skip "the real traces are not here (LUMOS_TRACES='$traces')"; }
 
 # too_long FOLDER: whether a set of real traces is left to LUMOS_ALL=yes (tests/run.sh --all): a twentieth of all bytes is in eight of eighteen sets.

@@ -6,7 +6,7 @@
 
 # Without what the stream says of phases, micro-batches, layers and places.
 strip() {
-  awk '/^{"type":"task"/ { gsub(/,"(phase|part)":"[a-z]*"/, ""); gsub(/,"(micro_batch|layer)":[0-9]+/, "") }
+  awk '/^{"type":"task"/ { sub(/,"phase":"[a-z]*"/, ""); sub(/,"part":"[a-z]*"/, ""); sub(/,"micro_batch":[0-9]+/, ""); sub(/,"layer":[0-9]+/, "") }
     /^{"type":"rank"/ { gsub(/,"parallel":\{[^}]*\}/, "") }
     /^{"type":"model"/ { next }
     { print }' "$@"
@@ -24,7 +24,7 @@ tell() {
     FILENAME == "correlations" { id[$1 " " $2] = $4; next }
     FILENAME == "true" { if (($1 " " $2) in id) told[id[$1 " " $2]] = $3; next }
     /^{"type":"task"/ && !modelled++ { print "{\"type\":\"model\",\"micro_batches\":" micro_batches "}" }
-    /^{"type":"task"/ { split($0, field, "\""); if (field[8] in told) sub(/}$/, told[field[8]] "}") }
+    /^{"type":"task"/ { own = substr($0, 22, 24); sub(/".*/, "", own); if (own in told) $0 = substr($0, 1, length($0) - 1) told[own] "}" }
     /^{"type":"rank"/ { match($0, /"rank":[0-9]+/); rank = substr($0, RSTART + 7, RLENGTH - 7)
       sub(/}$/, ",\"parallel\":{\"tp\":" rank % size[1] ",\"pp\":" int(rank / size[1] / size[2]) ",\"dp\":" int(rank / size[1]) % size[2] "}}") }
     { print }' correlations true bare.graph

@@ -160,7 +160,7 @@ once_a_step --form cuda --dp 2 --layers 2 --hidden 1024 --overlap-gradients off 
 # --- CUDA activity alone ---
 # No group has a name, no op was recorded, and each communicator has a stream: who takes part in what is found by when kernels end. So a
 # change of kernels is predicted as well as where all is recorded.
-group_of() { only 'task|collective' sim | jq -rn '
+group_of() { only 'task|collective' sim | grep '^{"type":"collective"\|"kind":"collective"' | jq -rn '
   [inputs] | (map(select(.type == "task" and .kind == "collective")) | map({key: .id, value: .lane}) | from_entries) as $lanes
   | [.[] | select(.type == "collective" and .op == "all_reduce") | [.members[] | (split(":")[0]) + $lanes[.]] | join(" ")] | group_by(.) | map("\(.[0]) \(length)") | .[]'; }
 half_gemm() {
@@ -174,11 +174,13 @@ half_gemm() {
   check "the range $range holds the true $true_steps, $*" [ "$(jq --argjson is "$true_steps" '.[0] <= $is and $is <= .[2]' <<<"$range")" = true ]
 }
 half_gemm --form cuda --pp 4 --layers 8 --hidden 1024 --micro-batches 4 --steps 3
-check "communicators by stream: $(group_of | tr '\n' ';')" [ "$(group_of | tr '\n' ';')" = '0s21 3s21 3;0s25 1s25 2s25 3s25 3;' ]
+groups=$(group_of | tr '\n' ';')
+check "communicators by stream: $groups" [ "$groups" = '0s21 3s21 3;0s25 1s25 2s25 3s25 3;' ]
 rarely half_gemm --form cuda --pp 4 --layers 8 --micro-batches 8
 emulate --form cuda --tp 2 --dp 2 --layers 2 --hidden 1024 --steps 3
 simulate 'communicators without names' emulated/rank*.json
-check "communicators by stream: $(group_of | awk '{ print NF - 1, $1, $2 }' | tr '\n' ';')" [ "$(group_of | grep -cE '^(0s13 1s13|2s13 3s13|0s17 2s17|1s17 3s17) ')" -eq 4 ]
+group_of >groups
+check "communicators by stream: $(awk '{ print NF - 1, $1, $2 }' groups | tr '\n' ';')" [ "$(grep -cE '^(0s13 1s13|2s13 3s13|0s17 2s17|1s17 3s17) ' groups)" -eq 4 ]
 
 # On another network transfers take what the size of their group says, and that is a guess here.
 printf '{"node_size":2,"inter":{"bandwidth_gbps":12.5,"latency_us":5}}' >net.json

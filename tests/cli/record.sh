@@ -8,7 +8,7 @@ record=$(cd "$source_folder/examples/record" && pwd)
 fake=$(cd "$here/fake-torch" && pwd)
 export PYTHONDONTWRITEBYTECODE=1
 
-"$python" - "$record"/*.py <<'END' || fail 'the Python of examples/record is not valid'
+"$python" -S - "$record"/*.py <<'END' || fail 'the Python of examples/record is not valid'
 import ast, sys
 for name in sys.argv[1:]:
     ast.parse(open(name).read(), name, feature_version=(3, 8))
@@ -22,7 +22,7 @@ loop() {
   rm -rf log
   export FAKE_FORM=$1 FAKE_LOG=$PWD/log FAKE_TRACE=${example[${4:-0}]}
   if [ -n "${4:-}" ]; then export FAKE_RANK=$4; else unset FAKE_RANK; fi
-  expect 0 env PYTHONPATH="$fake:$record" "$python" - "${3:-20}" >out <<END
+  expect 0 env PYTHONPATH="$fake:$record" "$python" -S - "${3:-20}" >out <<END
 import gc, sys
 from lumos_record import Recorder
 with Recorder("traces"$2) as recorder:
@@ -98,7 +98,7 @@ loop bare ''
 nothing 'without Kineto'
 [ "$(cat out)" = 'None True True True 0' ] || fail "without Kineto the recorder ends with: $(cat out)"
 : >taken
-FAKE_FORM=new FAKE_LOG=$PWD/log PYTHONPATH=$fake:$record expect 0 "$python" - <<'END'
+FAKE_FORM=new FAKE_LOG=$PWD/log PYTHONPATH=$fake:$record expect 0 "$python" -S - <<'END'
 import lumos_record
 for wrong in (dict(steps=0), dict(warmup=0), dict(wait=3)):
     try:
@@ -125,7 +125,7 @@ for place in start step stop export; do
   nothing 'No trace: .*the profiler has failed'
   [ "$(cut -d' ' -f 1,4- out)" = 'None True 0' ] || fail "where the profiler fails in $place, the recorder ends with: $(cat out)"
 done
-FAKE_FORM=fails-in-stop FAKE_LOG=$PWD/log PYTHONPATH=$fake:$record expect 1 "$python" - <<'END'
+FAKE_FORM=fails-in-stop FAKE_LOG=$PWD/log PYTHONPATH=$fake:$record expect 1 "$python" -S - <<'END'
 from lumos_record import Recorder
 with Recorder("traces") as recorder:
     recorder.step()
@@ -137,7 +137,7 @@ nothing "KeyError: 'of the training'"
 script() {
   rm -rf log traces
   expect 0 env -u FAKE_RANK -u RANK -u SLURM_PROCID PYTHONPATH="$fake:$record" FAKE_FORM="$1" FAKE_LOG="$PWD/log" \
-    FAKE_TRACE="${example[0]}" "${@:2}" "$python" - >out
+    FAKE_TRACE="${example[0]}" "${@:2}" "$python" -S - >out
 }
 
 # Without `with`: the first step starts it, stop() ends it, and a loop that is too short is told of at the end of the program.

@@ -16,7 +16,7 @@ recompute() {
 # hold NAME: $page against $document.
 hold() {
   local name=$1
-  "$python" "$here/shares.py" "$document" "$page" >told 2>&1 || fail "$name: $(head -c 2000 told)"
+  "$python" -S "$here/shares.py" "$document" "$page" >told 2>&1 || fail "$name: $(head -c 2000 told)"
   jobs=$((jobs + 1))
   shares=$((shares + $(grep -oE '^[0-9]+ shares' told | grep -oE '[0-9]+' || echo 0)))
   comparisons=$((comparisons + $(grep -oE '^[0-9]+ comparisons' told | grep -oE '[0-9]+' || echo 0)))
@@ -65,14 +65,14 @@ lumos-render changed -o $page && lumos-render changed -o $document
 [ "$shares" -gt 200 ] || fail "only $shares shares"
 # Broken, it is seen: a rank's idle time that is twice as long.
 jq '.rank_steps |= map(if .idle then .idle *= 2 else . end) | .job_steps |= map(if .idle then .idle *= 2 else . end)' document.json >broken.json
-! "$python" "$here/shares.py" broken.json page.html >told 2>&1 || fail 'shares of other times are taken for right'
+! "$python" -S "$here/shares.py" broken.json page.html >told 2>&1 || fail 'shares of other times are taken for right'
 grep -q 'idle' told || fail "it does not say which: $(head -c 300 told)"
 # So is a sentence that compares what is the other way round: the longest layer, the latest rank, what helps most, the largest kind.
 recompute example "${example[@]}"
 # swapped FILTER: what is told once the document is changed so.
 swapped() {
   jq "def column(\$table; \$name): .tables[\$table].columns | index(\$name); $1" $document >broken.json
-  ! "$python" "$here/shares.py" broken.json $page >told 2>&1 || fail "this is taken for right: $1"
+  ! "$python" -S "$here/shares.py" broken.json $page >told 2>&1 || fail "this is taken for right: $1"
   grep -q "$2" told || fail "it does not say that $2: $(head -c 500 told)"
 }
 swapped 'column("layers"; "total") as $c | .tables.layers.rows |= map(if .[0] | startswith("layer ") then .[$c] = 1e9 - .[$c] else . end)' 'another layer takes longer'
@@ -80,7 +80,7 @@ swapped 'column("stragglers"; "delay") as $c | .tables.stragglers.rows |= map(.[
 # And a figure that says another gain than the row of the same change.
 gain=$(sed -n '/Best predicted gain/{n;s/<p class="figure">\([0-9.]*\).*/\1/p}' $page)
 sed "/Best predicted gain/{n;s/$gain/9$gain/}" $page >broken.html
-! "$python" "$here/shares.py" $document broken.html >told 2>&1 && grep -q "is $gain" told || fail "two gains of one change are taken for right: $(head -c 300 told)"
+! "$python" -S "$here/shares.py" $document broken.html >told 2>&1 && grep -q "is $gain" told || fail "two gains of one change are taken for right: $(head -c 300 told)"
 swapped 'column("improvements"; "gain_share") as $c | .tables.improvements.rows[-1][$c] = 0.99' 'a change gains'
 swapped 'column("pathkinds"; "time") as $c | .tables.pathkinds.rows[-1][$c] = 1e12' 'the largest are'
 swapped '.rank_steps |= map(.exposed_communication = 1e6 * .rank)' 'has not the least'

@@ -71,7 +71,7 @@ rarely job none --layers 8 --hidden 2048 --pp 2 --schedule gpipe --micro-batches
 job none --layers 8 --hidden 2048 --pp 4 --schedule zb-h1 --micro-batches 8 --recompute full
 
 # Of a rank whose clock is not known nothing is said but that.
-jq -c '.traceEvents |= map(select((.name // "" | test("nccl")) | not))' emulated/rank1.json >bare.json && mv bare.json emulated/rank1.json
+keep 'event !~ /"name": "[^"]*nccl/' emulated/rank1.json
 lumos-parse emulated/rank*.json 2>message | lumos-sim --opportunities off -o sim 2>>message || fail "without a rank's collectives: $(head -c 300 message)"
 found 'without a rank'\''s collectives'
 

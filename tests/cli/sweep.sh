@@ -55,7 +55,7 @@ check "the truly best is among the first three in $found of $count searches" [ "
 check "the first is within 3 % of the truly best in $near of $count searches" [ "$near" -ge $((count * 9 / 10)) ]
 
 # What is written does not depend on how many processes predict, and the job is not changed by it.
-emulated-cluster $recording --layers 4 --hidden 1024 --seq 512 --micro-batches 4 small
+emulated-cluster $recording --layers 4 --hidden 1024 --seq 512 --micro-batches 4 --steps 2 small
 lumos-parse small/rank*.json 2>message | lumos-graph -o small.graph 2>>message
 grid='pp=1,2 schedule=1f1b,interleaved vp=1,2 micro-batches=2,3'
 lumos-sim --sweep "$grid" -j 1 small.graph -o one 2>message

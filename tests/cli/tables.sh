@@ -8,7 +8,7 @@ job() {
   local name=$1
   shift
   reports "$@" || return
-  "$python" "$here/tables.py" "$simulated" "$document" >found || fail "$name: $(head -30 found)"
+  "$python" -S "$here/tables.py" "$simulated" "$document" >found || fail "$name: $(head -30 found)"
   jobs=$((jobs + 1))
 }
 

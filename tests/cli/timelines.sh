@@ -79,9 +79,9 @@ jq -r 'select(.type == "task") | [.id, .sim_start, .sim_dur] | @tsv' sim | sort 
 [ "$(paste shown stream | awk '{ print $2 - $5, $3 - $6 }' | sort -u | wc -l)" -eq 1 ] || fail 'simulated times are not those of the stream'
 
 # Counters add up to what rows say, and to the metric; a value that is off is seen.
-"$python" "$here/counters.py" t.json.gz sim >told || fail "$(head -c 300 told)"
+"$python" -S "$here/counters.py" t.json.gz sim >told || fail "$(head -c 300 told)"
 sed '/"ph":"C"/s/"running streams":1/"running streams":2/' text >broken.json
-! "$python" "$here/counters.py" broken.json sim >told || fail 'counters that do not add up are taken for right'
+! "$python" -S "$here/counters.py" broken.json sim >told || fail 'counters that do not add up are taken for right'
 lumos-sim --opportunities off parse --trace plain.json -o sim.plain || fail 'without compression it fails'
 same text plain.json 'compressed is not what plain is'
 same sim sim.plain 'the stream depends on --trace'
