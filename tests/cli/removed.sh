@@ -38,6 +38,9 @@ edits=(
   'copies|copy|kind=copy|'
   'communication|all-reduce|kind=collective,name~AllReduce|--[tdp]p 2'
   'communication|gradients|kind=collective,name~ReduceScatter|--distributed-optimizer'
+  'fused|fuse=optimizer|name~multi_tensor|'
+  'fused|fuse=elementwise|kind=elementwise,name~elementwise_kernel|triton|fused_rope|'
+  'fused|fuse=elementwise,norm|name~elementwise_kernel|triton|fused_rope|layer_norm|GammaBeta|'
 )
 
 # group | mean, worst |error| in % that it does not exceed | cases that may be worse than "nothing changes" | what is missing
@@ -47,6 +50,7 @@ bars=(
   'copies|0.7 4.2|0|a host that no copy makes wait has been ahead of the device since before the recording'
   'communication|0.8 2.2|0|ops that only wait for it stay where no event is recorded'
 )
+bars+=('fused|0.4 2|0|')
 all='all|0.27 4.2|0|'
 
 # cases JOB OPTIONS: a line a case: group, job, work, step with it, true without it, predicted, in ns
@@ -62,11 +66,20 @@ cases() {
     group=${edit%%|*} edit=${edit#*|} needed=${edit##*|} edit=${edit%|*} work=${edit%%|*} selector=${edit#*|}
     [[ $2 =~ $needed ]] && due 3 || continue
     rm -rf without
+    if [ "$group" = fused ]; then # the emulated cluster moves as much as before, as a prediction without shapes has it
+      [ -s bare ] || { emulated-cluster "${options[@]}" --record annotations,collectives whole && lumos-parse whole/rank*.json | lumos-graph >bare; } 2>message ||
+        fail "$job without shapes: $(head -c 300 message)"
+      emulated-cluster "${options[@]}" --record annotations,collectives --fuse "${work#fuse=}" --ranks none without || fail "$job with $work: the emulated cluster fails"
+      printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$work" "$(true_steps whole | steps)" "$(true_steps without | steps)" \
+        "$(lumos-transform --fuse "$selector" bare 2>/dev/null | predicted_step)"
+      continue
+    fi
     emulated-cluster "${options[@]}" --leave-out "$work" --ranks none without || fail "$job without $work: the emulated cluster fails"
     printf '%s|%s|%s|%s|%s|%s
 ' "$group" "$job" "$work" "$with" "$(true_steps without | steps)" \
       "$(lumos-transform --remove "$selector" graph 2>/dev/null | predicted_step)"
   done
+  rm -f bare
 }
 
 judge 25 without 'jobs without some of their work' "$@"

@@ -396,6 +396,20 @@ static bool read_left_out(const struct option *option, struct reading *reading, 
   return true;
 }
 
+static bool read_fused(const struct option *option, struct reading *reading, const char *text) {
+  for (const char *rest = text; rest != NULL;) {
+    size_t length = 0;
+    const char *word = next_word(&rest, &length);
+    int found = index_of(left_out_names, LEFT_OUT_EMBEDDING + 1, word, length);
+    if (found < 0) {
+      return complain("--%s: no kernels that can be fused are called '%.*s'; see --help", option->name, (int)length,
+                      word);
+    }
+    reading->setup->fuse[found] = true;
+  }
+  return true;
+}
+
 static bool read_contention(const struct option *option, struct reading *reading, const char *text) {
   const char *comma = strchr(text, ',');
   char first[32];
@@ -504,6 +518,8 @@ static const struct option options[] = {
      NULL, 0},
     {"leave-out", "LIST", "work of these kinds (below) or ops, as op=NAME, is not done", read_left_out, 0, 0, 0, NULL,
      0},
+    {"fuse", "LIST", "kernels of these kinds (elementwise to embedding, below) in a row are one", read_fused, 0, 0, 0,
+     NULL, 0},
     {"straggler", "RANK=X", "a rank whose kernels take X times as long; up to 64 of them", read_slow, SLOW_DEVICE,
      0.001, MOST_FACTOR, NULL, 0},
     {"slow-host", "RANK=X", "a rank whose host work does; up to 64 of them", read_slow, SLOW_HOST, 0.001, MOST_FACTOR,
@@ -714,7 +730,7 @@ static bool check_sizes(const struct setup *setup) {
 static bool leaves_out(const struct setup *setup) {
   bool any = setup->leave_out_op_count > 0;
   for (int i = 0; i < LEFT_OUT; i++) {
-    any = any || setup->leave_out[i];
+    any = any || setup->leave_out[i] || setup->fuse[i];
   }
   return any;
 }
@@ -758,7 +774,7 @@ static bool check(struct setup *setup) {
         "--schedule interleaved goes with --vp of at least 2 and --pp of at least 2, and no other schedule with --vp");
   }
   if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
-    return complain("--leave-out: not with --graphs, whose work is captured as it is");
+    return complain("--leave-out, --fuse: not with --graphs, whose work is captured as it is");
   }
   if (setup->graphs != GRAPHS_OFF && setup->read_back > 0) {
     return complain("--read-back: not with --graphs, in which the host reads nothing");

@@ -142,6 +142,7 @@ struct setup {
   bool leave_out[LEFT_OUT];
   char *leave_out_ops[MOST_LEFT_OUT_OPS]; /* op=NAME: ops that are left out with all inside them */
   int leave_out_op_count;
+  bool fuse[LEFT_OUT]; /* kernels of these kinds in a row are one; up to LEFT_OUT_EMBEDDING */
   enum graphs graphs;
   enum form form;
   int sample;                 /* one kernel of so many is recorded */

@@ -223,6 +223,14 @@ static void put_changes(struct writer *out, const struct setup *setup) {
     put_named(out, first ? "" : ", ", setup->leave_out_ops[i]);
     first = false;
   }
+  first = true;
+  PUT(out, "],\n\"fused\": [");
+  for (int i = 0; i < LEFT_OUT; i++) {
+    if (setup->fuse[i]) {
+      put_named(out, first ? "" : ", ", setup_left_out_name((enum left_out)i));
+      first = false;
+    }
+  }
   put_factors(out, "],\n\"slow_devices\": [", setup->slow_device, setup_ranks(setup));
   put_factors(out, ",\n\"slow_hosts\": [", setup->slow_host, setup_ranks(setup));
   first = true;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --leave-out: work of some kinds is not done, and nothing else is other than it was. What is left out is found without that option: it is what
+# --leave-out and --fuse: work of some kinds is not done, and nothing else is other than it was. What is left out is found without that option: it is what
 # --scale makes longer.
 . "$(dirname "$0")/lib.sh"
 kernel_kinds='elementwise norm reduction optimizer embedding copy memset'
@@ -50,6 +50,13 @@ without norm $((norms * (5000 + 4200 + 5000) + norms * (1900 + 2600 + 2 * 5000) 
 without optimizer $((2 * (9000 + 5000) + 5000 + 2000 + 60000 + 9000 + 5000))
 # aten::zero_, and the beginning of the function that calls it.
 without memset $((2000 + 4600 + 3400 + 1600))
+
+# ---- fused: what a norm's backward launches twice is launched once, and takes the time of both ----
+run fused "${late[@]}" --fuse norm
+is 'late with fused norms' "$(step fused)" $(($(step late) - norms * 5000))
+run fused "${busy[@]}" --fuse norm
+is 'busy with fused norms' "$(step fused)" "$(step busy)"
+[ "$(wc -l <busy/work)" -eq "$(($(wc -l <fused/work) + 3 * 2 * (3 * 2 + 1)))" ] || fail "of $(wc -l <busy/work) kernels and copies $(wc -l <fused/work) are left with fused norms"
 
 # A kernel that is launched in an op that stays goes with its call alone.
 run without "${late[@]}" --leave-out elementwise

@@ -55,6 +55,8 @@ refuses '--read-back: not with --graphs' --graphs layers --read-back 1
 refuses 'ops have names' --leave-out norm,op=
 refuses 'at most 16 of them' --leave-out "$(printf 'op=%d,' {1..16})op=17"
 for text in '' norm, ,norm Norm gemm 'norm ' p2p op; do refuses "--leave-out: no work that can be left out is called '" --leave-out "$text"; done
+for text in '' norm, copy gemm op=aten::add; do refuses "--fuse: no kernels that can be fused are called '" --fuse "$text"; done
+takes --fuse elementwise,norm,reduction,optimizer,embedding
 takes --leave-out norm,elementwise,reduction,optimizer,embedding,copy,memset,all-reduce,gradients --leave-out norm --tp 2 --pp 2 --dp 2
 
 # ---- together ----

@@ -9,6 +9,8 @@
  *   work that nobody began;
  * - a frame of Python in which nothing is left.
  *
+ * Of kernels that are fused (--fuse) the first stays, and takes the time of all of them; the others are left out.
+ *
  * A skip stands in its stead and keeps its places, so that all that stays draws the chances that it draws in the whole
  * program.
  */
@@ -32,12 +34,13 @@ struct leaving {
   size_t gone_room;
   struct reading *open;
   int depth, room;
+  int64_t run[STREAMS]; /* --fuse: the work that began the stream's run of such kernels; -1: none is open */
 };
 
 void gpt_make_leaving(struct gpt *gpt) {
   bool any = gpt->setup->leave_out_op_count > 0;
   for (int i = 0; i < LEFT_OUT; i++)
-    any |= gpt->setup->leave_out[i];
+    any |= gpt->setup->leave_out[i] || gpt->setup->fuse[i];
   if (!any)
     return;
   gpt->leaving = memory_new(1, sizeof *gpt->leaving);
@@ -55,22 +58,24 @@ void gpt_free_leaving(struct gpt *gpt) {
 
 /* ---- which work ---- */
 
+/* By kind of work; LEFT_OUT: not by kind alone. */
+static const uint8_t kinds[WORK_KINDS] = {
+    [WORK_GEMM] = LEFT_OUT,
+    [WORK_ATTENTION] = LEFT_OUT,
+    [WORK_ELEMENTWISE] = LEFT_OUT_ELEMENTWISE,
+    [WORK_NORM] = LEFT_OUT_NORM,
+    [WORK_REDUCTION] = LEFT_OUT_REDUCTION,
+    [WORK_OPTIMIZER] = LEFT_OUT_OPTIMIZER,
+    [WORK_EMBEDDING] = LEFT_OUT_EMBEDDING,
+    [WORK_COPY_TO_DEVICE] = LEFT_OUT_COPY,
+    [WORK_COPY_TO_HOST] = LEFT_OUT_COPY,
+    [WORK_COPY_ON_DEVICE] = LEFT_OUT_COPY,
+    [WORK_MEMSET] = LEFT_OUT_MEMSET,
+    [WORK_COLLECTIVE] = LEFT_OUT,
+    [WORK_P2P] = LEFT_OUT,
+};
+
 static bool is_of_kind(const struct setup *setup, const struct instruction *launch, const struct work *work) {
-  static const uint8_t kinds[WORK_KINDS] = {
-      [WORK_GEMM] = LEFT_OUT,
-      [WORK_ATTENTION] = LEFT_OUT,
-      [WORK_ELEMENTWISE] = LEFT_OUT_ELEMENTWISE,
-      [WORK_NORM] = LEFT_OUT_NORM,
-      [WORK_REDUCTION] = LEFT_OUT_REDUCTION,
-      [WORK_OPTIMIZER] = LEFT_OUT_OPTIMIZER,
-      [WORK_EMBEDDING] = LEFT_OUT_EMBEDDING,
-      [WORK_COPY_TO_DEVICE] = LEFT_OUT_COPY,
-      [WORK_COPY_TO_HOST] = LEFT_OUT_COPY,
-      [WORK_COPY_ON_DEVICE] = LEFT_OUT_COPY,
-      [WORK_MEMSET] = LEFT_OUT_MEMSET,
-      [WORK_COLLECTIVE] = LEFT_OUT,
-      [WORK_P2P] = LEFT_OUT,
-  };
   if (work->kind == WORK_COLLECTIVE) {
     enum collective collective = (enum collective)work->message->collective;
     bool gradients = launch->stream == STREAM_DATA && work->label.phase != PHASE_OTHER && collective != ALL_GATHER;
@@ -180,6 +185,32 @@ static bool is_left_out(const struct leaving *leaving, const struct setup *setup
   return work->kind != WORK_P2P && (named || is_of_kind(setup, launch, work));
 }
 
+/* ---- what is fused ---- */
+
+static void end_runs(struct leaving *leaving) {
+  for (int stream = 0; stream < STREAMS; stream++)
+    leaving->run[stream] = -1;
+}
+
+/* Goes the launch, its kernel into the one that began the run? Nothing moves less for that. */
+static bool is_fused(struct leaving *leaving, const struct setup *setup, const struct instruction *launch) {
+  struct work *work = &leaving->program->works[launch->of.work];
+  int64_t *run = &leaving->run[launch->stream];
+  bool fuses = kinds[work->kind] != LEFT_OUT && setup->fuse[kinds[work->kind]];
+  if (!fuses || *run < 0) {
+    *run = fuses ? (int64_t)launch->of.work : -1;
+    return false;
+  }
+  struct work *first = &leaving->program->works[*run];
+  first->duration += work->duration;
+  first->bytes += work->bytes;
+  first->flops += work->flops;
+  first->last_wave = work->last_wave;
+  first->free_sms = work->free_sms;
+  first->fills_device |= work->fills_device;
+  return true;
+}
+
 static void read(struct leaving *leaving, const struct setup *setup, size_t at) {
   const struct instruction *instruction = &leaving->program->instructions[at];
   switch ((enum instruction_kind)instruction->kind) {
@@ -192,7 +223,7 @@ static void read(struct leaving *leaving, const struct setup *setup, size_t at) 
       leave(leaving, at);
       break;
     case DO_LAUNCH:
-      if (is_left_out(leaving, setup, instruction))
+      if (is_left_out(leaving, setup, instruction) || is_fused(leaving, setup, instruction))
         lose(leaving, at);
       else
         keep(leaving);
@@ -201,11 +232,13 @@ static void read(struct leaving *leaving, const struct setup *setup, size_t at) 
       keep(leaving);
       break;
     case DO_RECORD:
+      end_runs(leaving);
       leaving->unrecorded_here[instruction->event] = false;
       break;
     case DO_WAIT:
     case DO_SYNC_EVENT:
     case DO_QUERY:
+      end_runs(leaving);
       if (leaving->unrecorded_here[instruction->event])
         lose(leaving, at);
       break;
@@ -215,10 +248,13 @@ static void read(struct leaving *leaving, const struct setup *setup, size_t at) 
     case DO_SYNC_DEVICE:
     case DO_STEP:
     case DO_PROFILE:
+      end_runs(leaving);
       keep(leaving);
       break;
-    case DO_SPEND:
     case DO_SYNC_STREAM:
+      end_runs(leaving);
+      break;
+    case DO_SPEND:
     case DO_CALL:
     case DO_SKIP:
       break;
@@ -344,6 +380,7 @@ void gpt_leave_out(const struct gpt *gpt, int rank, struct program *program) {
   leaving->program = program;
   leaving->unrecorded_here = leaving->unrecorded[rank];
   leaving->depth = 0;
+  end_runs(leaving);
   for (size_t i = 0; i < program->count; i++)
     read(leaving, gpt->setup, i);
   take_out_frames(leaving);
