@@ -93,7 +93,7 @@ static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
   if (engine->variant.residual != NULL) {
     residual = engine->variant.residual(engine->variant.context, t, residual);
   }
-  if (engine->drop_residuals) {
+  if (engine->variant.typical_residuals) {
     uint32_t group = lumos_typical_group(engine->typical, task->name, wait->on, 0);
     (void)lumos_typical_value(engine->typical, group, 1, &residual);
   }
@@ -104,7 +104,7 @@ static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
  * typically take: half of them end later than the transfer's shortest time says. */
 static int64_t end_residual(const struct lumos_engine *engine, uint32_t t) {
   int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
-  if (engine->drop_residuals) {
+  if (engine->variant.typical_residuals) {
     const struct lumos_task *task = task_at(engine, t);
     residual = LUMOS_ABSENT;
     (void)lumos_typical_value(engine->typical, lumos_typical_end_group(engine->typical, task), LUMOS_ENOUGH_SAMPLES,
@@ -121,7 +121,7 @@ static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, e
                                        : 0;
   }
   int64_t residual = lumos_timing_of(engine->job, t)->residual;
-  return residual == LUMOS_ABSENT || engine->drop_residuals ? 0 : residual;
+  return residual == LUMOS_ABSENT || engine->variant.typical_residuals ? 0 : residual;
 }
 
 static enum lumos_link_of link_kind(uint8_t kind) {
@@ -242,7 +242,7 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   if (state->start == LUMOS_ABSENT) {
     state->start = free_start(engine, t);
   } else {
-    bool carried = is(engine, t, LUMOS_DELAYED) && !engine->drop_residuals;
+    bool carried = is(engine, t, LUMOS_DELAYED) && !engine->variant.typical_residuals;
     state->start += carried ? lumos_timing_of(engine->job, t)->residual : 0;
     if (engine->explain && state->floor > state->start) {
       binding_of(engine, t)->start = binding_of(engine, t)->behind;
@@ -926,7 +926,8 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
 bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim_options *options,
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) {
-  const struct lumos_engine_order order = {.drop_residuals = options->drop_residuals, .notes = *notes};
+  const struct lumos_variant variant = {.typical_residuals = options->drop_residuals};
+  const struct lumos_engine_order order = {.variant = &variant, .notes = *notes};
   struct lumos_engine engine;
   lumos_engine_prepare(&engine, job, options->model);
   bool done = lumos_engine_do(&engine, &order, runs, error);

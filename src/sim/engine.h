@@ -162,7 +162,6 @@ struct lumos_engine_notes {
 /* One run. */
 struct lumos_engine_order {
   const struct lumos_variant *variant; /* NULL: the job as it is */
-  bool drop_residuals;
   struct lumos_engine_notes notes;
   bool
       nodes_only; /* runs of nodes are all that is asked for, by node: those of all on streams, and of the first and the
@@ -175,7 +174,6 @@ struct lumos_engine {
   const struct lumos_job *job;
   const struct lumos_model_rules *rules;
   struct lumos_variant variant;
-  bool drop_residuals;
   struct lumos_engine_notes notes;
   bool explain; /* something of what binds is noted */
   struct lumos_bindings
@@ -198,8 +196,7 @@ struct lumos_engine {
   struct lumos_events events;
   uint32_t *ties; /* ties.h */
   struct lumos_queue queue;
-  struct lumos_typical
-      *typical; /* with drop_residuals: the residuals of waits, by name and what they wait on, and of ends */
+  struct lumos_typical *typical; /* for typical_residuals: those of waits, by name and what they wait on, and of ends */
   LUMOS_VECTOR(struct lumos_edge) edges;
   LUMOS_VECTOR(struct lumos_special) specials;       /* by task */
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */

@@ -365,7 +365,6 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   }
   static const struct lumos_variant none = {.context = NULL};
   engine->variant = *(order->variant == NULL ? &none : order->variant);
-  engine->drop_residuals = order->drop_residuals;
   engine->notes = order->notes;
   engine->explain = order->notes.bindings != NULL || order->notes.links != NULL || order->notes.watched != NULL;
   if (engine->explain) {
@@ -389,7 +388,7 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   lumos_events_reset(&engine->events);
   reset_meetings(engine);
   read_dependencies(engine);
-  if (order->drop_residuals && engine->typical == NULL) {
+  if (engine->variant.typical_residuals && engine->typical == NULL) {
     find_typical_residuals(engine);
   }
 }

@@ -51,7 +51,8 @@ static void write_mean_error(struct lumos_job *job, const char *name, const stru
 
 bool lumos_replay(const struct lumos_job *job, struct lumos_engine *engine, const struct lumos_stretches *stretches,
                   const struct lumos_timeline *measured, struct lumos_replay *replay, struct lumos_error *error) {
-  const struct lumos_engine_order order = {.drop_residuals = true, .nodes_only = stretches->places != NULL};
+  const struct lumos_variant variant = {.typical_residuals = true};
+  const struct lumos_engine_order order = {.variant = &variant, .nodes_only = stretches->places != NULL};
   struct lumos_run *runs = lumos_engine_room(engine, order.nodes_only);
   bool done = lumos_engine_do(engine, &order, runs, error);
   if (done) {

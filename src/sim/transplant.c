@@ -418,6 +418,7 @@ static bool run(struct lumos_transplant *transplant, struct lumos_engine *engine
   struct boundaries added = {0};
   hold_streams(transplant, &added);
   const struct lumos_variant variant = {.context = &donation,
+                                        .typical_residuals = true,
                                         .times = donated_times,
                                         .threads = true,
                                         .streams = true,
@@ -425,8 +426,7 @@ static bool run(struct lumos_transplant *transplant, struct lumos_engine *engine
                                         .boundary = moved_boundary,
                                         .added = added.items,
                                         .added_count = added.count};
-  const struct lumos_engine_order order = {
-      .variant = &variant, .drop_residuals = true, .nodes_only = transplant->stretches->places != NULL};
+  const struct lumos_engine_order order = {.variant = &variant, .nodes_only = transplant->stretches->places != NULL};
   struct lumos_run *runs = lumos_engine_room(engine, order.nodes_only);
   struct lumos_error error = {0};
   bool done = lumos_engine_do(engine, &order, runs, &error);

@@ -12,6 +12,8 @@
 
 struct lumos_variant {
   void *context; /* for the functions */
+  /* Self-replay: no start has a residual of its own, and waits and ends have what such ones typically have. */
+  bool typical_residuals;
   /* What a task takes, and the lag before it on its thread; lags on streams stay. */
   struct lumos_times (*times)(void *context, uint32_t task, struct lumos_times own);
   bool threads, streams; /* are there other times on threads, on streams? Nobody asks for those where there are none */

@@ -329,14 +329,14 @@ static void runs_are_repeatable(void **state) {
     struct lumos_job *job = random_job();
     size_t count = job->tasks.count;
     struct lumos_run *first = malloc(count * sizeof *first), *second = malloc(count * sizeof *second);
-    const struct lumos_variant longer = {.times = twice_as_long, .threads = true, .streams = true};
+    const struct lumos_variant longer = {
+        .typical_residuals = true, .times = twice_as_long, .threads = true, .streams = true};
     struct lumos_held bindings = {0};
     struct lumos_engine engine;
     struct lumos_error error = {0};
     lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
     assert_true(lumos_engine_do(&engine, &(struct lumos_engine_order){0}, first, &error));
-    bool blocked = !lumos_engine_do(&engine, &(struct lumos_engine_order){.variant = &longer, .drop_residuals = true},
-                                    second, &error);
+    bool blocked = !lumos_engine_do(&engine, &(struct lumos_engine_order){.variant = &longer}, second, &error);
     deadlocks += blocked;
     assert_true(lumos_engine_do(&engine, &(struct lumos_engine_order){0}, second, &error));
     assert_same_runs(first, second, count, trial);

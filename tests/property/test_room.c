@@ -97,10 +97,9 @@ static void waiting_for_room_ends(void **state) {
     struct lumos_error error = {0};
     struct noted noted = {0};
     lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
-    bool drops = trial % 2 == 0;
-    bool done = lumos_engine_do(&engine, &(struct lumos_engine_order){.drop_residuals = drops}, first, &error);
-    struct lumos_engine_order order = {.drop_residuals = drops,
-                                       .notes = {.holds = &noted.holds, .links = &noted.links}};
+    const struct lumos_variant variant = {.typical_residuals = trial % 2 == 0};
+    bool done = lumos_engine_do(&engine, &(struct lumos_engine_order){.variant = &variant}, first, &error);
+    struct lumos_engine_order order = {.variant = &variant, .notes = {.holds = &noted.holds, .links = &noted.links}};
     order.notes.bindings = trial % 3 == 0 ? &noted.bindings : NULL;
     order.notes.order = trial % 5 == 0 ? &noted.order : NULL;
     assert_int_equal(lumos_engine_do(&engine, &order, second, &error), done);
