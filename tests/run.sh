@@ -3,7 +3,7 @@
 # Stops at the first step that fails.
 #
 #   tests/run.sh                 all that
-#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer and UBSan, all cases of all scripts,
+#   tests/run.sh --all [LIMIT]   what takes longer, the most telling first: the tests with AddressSanitizer, UBSan and ThreadSanitizer, all cases of all scripts,
 #                                hundreds of drawn jobs and damaged traces, the public traces that take long, all of the browser,
 #                                clang-format, cppcheck, clang-tidy, fuzzers. LIMIT: seconds; what no longer fits is skipped, and named
 set -euo pipefail
@@ -54,6 +54,9 @@ sanitized_build() { build build/sanitize clang -DLUMOS_SANITIZE=address,undefine
 # The scripts whose jobs are small: each tool once at least, with good input and bad.
 small='cli/(completion|cut|deadlock|driver|edited|errors|example|hostile|inputs|measure|pipeline|progress|steps)$'
 sanitized_tests() { sanitized_build && run_tests build/sanitize -R "^(unit|property|fuzz|emulator/test_)|$small"; }
+# What several threads do: each tool with 1, 2 and 16 of them, the library's pieces of work by themselves, and tools side by side in a pipe.
+threads='^(unit/test_(base_parallel|rebuild_library|sim_(opportunity|ranges))|cli/(identity|pipeline))$'
+threaded_tests() { build build/thread clang -DLUMOS_SANITIZE=thread && run_tests build/thread -R "$threads"; }
 sanitized_scripts() { sanitized_build && run_tests build/sanitize -R '^(cli|emulator)/' -E "emulator/test_|$small"; }
 
 # What is predicted is a step of its own, for it takes longest.
@@ -83,6 +86,7 @@ fuzz_coverage() { tests/fuzz/run.sh --coverage --least 90; }
 all=(
   'sanitized_tests   |  550 | Unit and property tests, fuzzing corpora and a small job for each tool, with AddressSanitizer and UBSan'
   'check_format      |   20 | clang-format'
+  'threaded_tests    |  200 | Tools with 1, 2 and 16 threads, with ThreadSanitizer'
   'check_cppcheck    |  120 | cppcheck'
   'all_cases         | 2400 | All cases of all scripts but predictions, the emulated cluster by itself, the public traces that take long, all of the browser'
   'damaged_traces    |   60 | Two hundred ways to damage each trace'

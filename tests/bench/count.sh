@@ -9,7 +9,8 @@
 #
 # Stages are those of run.sh (stages.c), by themselves; report, hta: all of lumos-report on plain traces, without and with --hta; pipe:
 # lumos-parse, lumos-sim and lumos-render, one behind the other. Inputs: an emulated rank, and real traces where there are any. Counted by
-# perf where the machine lets it, else by valgrind. --quick: the emulated rank alone, a few stages.
+# perf where the machine lets it, else by valgrind, which leaves out the process that lays out graphs: it would begin with all that its parent
+# had done. --quick: the emulated rank alone, a few stages.
 set -euo pipefail
 bench=$(cd "$(dirname "$0")" && pwd)
 bin=${LUMOS_BIN:-$bench/../../build/bin}
@@ -46,15 +47,15 @@ fi
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 kind="$(uname -m) ${processor:-unknown}, $("$program" kind), $counter"
 
-# instructions COMMAND...: how many it takes, children included.
+# instructions COMMAND...: how many it takes, programs that it starts included.
 instructions() {
   if [ $counter = perf ]; then
     perf stat -x, -e instructions:u -o "$work/count" "$@" >/dev/null 2>"$work/said" || { cat "$work/said" >&2; return 1; }
     awk -F, '/^[0-9]/ { print $1 }' "$work/count"
   else
     rm -f "$work"/count.*
-    valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --trace-children=yes --log-file="$work/count.%p" "$@" \
-      >/dev/null 2>"$work/said" || { cat "$work/said" >&2; return 1; }
+    valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --trace-children=yes --child-silent-after-fork=yes \
+      --log-file="$work/count.%p" "$@" >/dev/null 2>"$work/said" || { cat "$work/said" >&2; return 1; }
     cat "$work"/count.* | awk '/I +refs:/ { gsub(",", "", $NF); sum += $NF } END { printf "%.0f\n", sum }'
   fi
 }
