@@ -75,8 +75,9 @@ have_traces && each_job brief
 # --- A changed job: what it is compared with is the mean without the first step, and the page of the unchanged one has that with it ---
 if have_traces; then
   ranks=("$traces"/nanogpt-8xH100-ddp/*)
-  expect 0 lumos-report "${ranks[@]}" --scale rank=1=0.9 -o changed.json
-  expect 0 lumos-report "${ranks[@]}" --scale rank=1=0.9 -o changed.md
+  { lumos-transform --scale rank=1=0.9 "${ranks[@]}" | lumos-sim -o changed.sim; } 2>message || fail "a changed job: $(head -c 300 message)"
+  expect 0 lumos-render changed.sim -o changed.json
+  expect 0 lumos-render changed.sim -o changed.md
   plain changed.md >flat
   mean() { jq -r "[.job_steps[] | select(.timeline == \"measured\" $1) | .step_time] | add / length / 1e6" changed.json | xargs printf '%.1f'; }
   without=$(mean 'and (.left_out | not)')

@@ -116,14 +116,31 @@ look literals 'a text in src or templates'
 
 # What a reader of a report sees: all that stands between tags, and in titles and labels.
 visible() {
-  sed -E ':a; /<(script|style)[ >]/ { /<\/(script|style)>/! { N; ba }; s/<(script|style)[^>]*>.*<\/(script|style)>//g }' "$1" |
+  awk '{
+    for (seen = ""; $0 != "";) {
+      if (inside) {
+        inside = !match($0, /<\/(script|style)>/)
+        $0 = inside ? "" : substr($0, RSTART + RLENGTH)
+      } else {
+        inside = match($0, /<(script|style)[ >]/)
+        seen = seen (inside ? substr($0, 1, RSTART - 1) : $0)
+        $0 = inside ? substr($0, RSTART + RLENGTH) : ""
+      }
+    }
+    print seen
+  }' "$1" |
     sed -E 's/(title|aria-label|alt)="([^"]*)"/>\2</g; s/<[^>]*>/\n/g; s/&nbsp;/ /g; s/&[a-z]+;|&#[0-9]+;/ /g'
 }
 # The definitions, captions and lines under pictures of a page.
 lines_of() { tr '\n' ' ' <"$1" | grep -oP '<(dd|p class="(reading|caption|rest|cure)"[^>]*)>.*?</(dd|p)>' | sed -E 's/<[^>]*>//g; s/&nbsp;/ /g'; }
-report() {
-  lumos-report "${@:2}" -o page.html 2>message && lumos-report "${@:2}" -o page.md 2>>message && lumos-report "${@:2}" -o page.json 2>>message ||
-    fail "no report of $1: $(head -c 300 message)"
+report() { # NAME TRACE|OPTION...
+  local traces=() form
+  while [ $# -gt 1 ] && [[ $2 = *.json.gz ]]; do traces+=("$2") && set -- "$1" "${@:3}"; done
+  { lumos-parse "${traces[@]}" | lumos-transform "${@:2}" | lumos-sim -o sim; } 2>message || fail "no simulation of $1: $(head -c 300 message)"
+  for form in html md json; do
+    lumos-render sim -o page.$form 2>>message ||
+      fail "no report of $1: $(head -c 300 message)"
+  done
   visible page.html | one_line >seen
   [ "$(wc -w <seen)" -gt 1000 ] || fail "only $(wc -w <seen) words are seen on the page of $1"
   look seen "the page of $1"
