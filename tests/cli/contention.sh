@@ -16,7 +16,7 @@ kernels() {
   rm -rf emulated changed && mkdir emulated changed
   emulated-cluster --quiet --plain "${job[@]}" --contention "$1" $3 emulated || fail "$1 $3: the emulated cluster fails"
   emulated-cluster --quiet --plain "${job[@]}" --contention "$1" $4 --ranks none changed || fail "$1 $4: the emulated cluster fails"
-  { lumos-parse emulated/rank*.json | lumos-graph | lumos-transform "${@:5}" | lumos-sim --opportunities off -o job.sim; } 2>message || fail "$1 ${*:5}: $(head -c 300 message)"
+  { lumos-graph emulated/rank*.json | lumos-transform "${@:5}" | lumos-sim --opportunities off -o job.sim; } 2>message || fail "$1 ${*:5}: $(head -c 300 message)"
   awk -v what="contention $1, ${*:5}" -v limit="$2" -v was="$(true_compute emulated)" -v true="$(true_compute changed)" -v predicted="$(compute job.sim)" '
     BEGIN { error = 100 * (predicted / true - 1)
       printf "%-56s kernels take %.3f ms, then %.3f, predicted %.3f: %+.2f %%\n", what, was / 1e6, true / 1e6, predicted / 1e6, error
@@ -40,7 +40,7 @@ step() {
   emulated-cluster --quiet --plain --steps 3 --layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16 $2 emulated || fail "$2: the emulated cluster fails"
   emulated-cluster --quiet --plain --steps 3 --layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16 $3 --ranks none changed || fail "$3: the emulated cluster fails"
   echo '{"node_size": 16}' >nodes.json
-  lumos-parse emulated/rank*.json 2>message | lumos-graph 2>message | lumos-transform "${@:4}" --network nodes.json 2>message | lumos-sim --opportunities off 2>message |
+  lumos-graph emulated/rank*.json 2>message | lumos-transform "${@:4}" --network nodes.json 2>message | lumos-sim --opportunities off 2>message |
     grep '^{"type":"metric","name":"step_time"' | awk "$field"'field("source") == "simulated" && !/"rank":/ { print field("step"), field("value") }' | sort -n | awk "$steps" >predicted
   true_steps changed | sort -n | awk "$steps" >true
   paste predicted true | awk -v what="${*:4}" -v limit="$1" '{ error = 100 * ($1 / $2 - 1)
@@ -53,13 +53,13 @@ rarely step 2 '--schedule zb-h1' '--schedule 1f1b' --schedule 1f1b
 
 # A network that is what it was changes no kernel.
 echo '{}' >same.json
-lumos-parse emulated/rank*.json | lumos-graph -o job.graph
+lumos-graph emulated/rank*.json -o job.graph
 lumos-transform --network same.json job.graph 2>/dev/null | grep '^{"type":"task"' | sed 's/,"timing":.*//' >then
 grep '^{"type":"task"' job.graph | sed 's/,"timing":.*//' >was
 same was then 'a network that describes nothing changes tasks'
 # A slow rank is no contention: without any, its matrix products take less than a fifth longer beside longer transfers.
 emulated-cluster --quiet --plain --steps 2 --layers 4 --hidden 2048 --micro-batches 2 --dp 4 --contention 0,0 --straggler 1=2 slow >/dev/null || fail 'the emulated cluster fails'
-lumos-parse slow/rank*.json 2>/dev/null | lumos-graph -o slow.graph 2>/dev/null
+lumos-graph slow/rank*.json -o slow.graph 2>/dev/null
 echo '{"intra": {"bandwidth_gbps": 20}}' >slower.json
 lumos-transform --network slower.json slow.graph 2>/dev/null |
   jq -rn 'reduce (inputs | select(.type == "task" and .was and .kind == "gemm")) as $t ({}; .["\($t.rank)"] += [$t.dur / $t.was]) | to_entries[] | "\(.key) \(.value | max)"' >longest

@@ -83,7 +83,7 @@ expect 0 lumos-sim held -o waited
 # --- Ties ---
 # Calls take no time, so that those of a rank come at one instant on both of its threads: streams tell their order.
 emulated-cluster --quiet --ideal --tp 2 --dp 3 --layers 2 --hidden 1024 --micro-batches 2 --steps 2 ideal || fail 'the emulated cluster fails'
-lumos-parse ideal/rank*.json.gz 2>message | lumos-graph >graph 2>>message
+lumos-graph ideal/rank*.json.gz >graph 2>message
 expect 0 lumos-sim --opportunities off graph -o tied
 sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":(\{[^}]*\}),"source":"(measured|simulated)".*/\3 \2 \1/p' tied >steps
 [ -s steps ] || fail 'a job of ties has no steps'

@@ -42,7 +42,7 @@ set=$traces/hta-cuda-sync-A100
 : >found
 for trace in "$set"/*.json.gz; do
   device "$trace" >rows
-  lumos-parse "$trace" 2>message | lumos-graph -o job.graph 2>>message || fail "$trace: $(head -c 300 message)"
+  lumos-graph "$trace" -o job.graph 2>message || fail "$trace: $(head -c 300 message)"
   graph_edges job.graph rows >edges
   recorded "$trace" | diff - edges || fail "$trace: edges are not those that it records"
   name_edges edges >>found
@@ -68,7 +68,7 @@ awk '
   $3 == "cudaStreamWaitEvent" { waits = 1; next }
   $2 in stream { if (waits && last && stream[last] != stream[$2]) print last, $2; last = $2; waits = 0 }' rows calls | sort >proved
 zcat "$trace" | jq -c '.traceEvents |= map(select(.name != "cudaStreamWaitEvent" and .name != "cudaEventRecord"))' >hidden.json
-lumos-parse hidden.json 2>message | lumos-graph -o job.graph 2>>message || fail "hidden: $(head -c 300 message)"
+lumos-graph hidden.json -o job.graph 2>message || fail "hidden: $(head -c 300 message)"
 graph_edges job.graph rows >edges
 total=$(wc -l <proved) found=$(wc -l <edges) hits=$(comm -12 proved edges | wc -l)
 printf 'proved %d, found without events %d, of these proved %d\n' "$total" "$found" "$hits"

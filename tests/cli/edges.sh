@@ -11,7 +11,7 @@ edges() {
   shift
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain "$@" emulated || fail "$name: the emulated cluster fails"
-  lumos-parse emulated/rank*.json 2>message | lumos-graph -o job.graph 2>>message || fail "$name: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json -o job.graph 2>message || fail "$name: $(head -c 300 message)"
   device_rows emulated >rows
   correlate job.graph call >correlations || fail "$name: tasks and rows of the trace differ"
   true_edges emulated >true

@@ -54,7 +54,7 @@ may_differ='"(critical_path_rank|critical_path_crossings|critical_path_crossing_
 check_folded() {
   local name=$1 like=$2 part
   emulated-cluster --quiet --plain --only host,waves --steps 3 --layers 2 --hidden 1024 --record all "${@:3}" "$name" || fail "$name: the emulated cluster fails"
-  lumos-parse "$name"/rank*.json 2>/dev/null | lumos-graph >"$name.graph" 2>/dev/null || fail "$name: no graph"
+  lumos-graph "$name"/rank*.json >"$name.graph" 2>/dev/null || fail "$name: no graph"
   fold '{}' <"$name.graph" | lumos-sim -o whole.sim || fail "$name: the whole job is not simulated"
   fold "$like" <"$name.graph" | lumos-sim -o folded.sim || fail "$name: the folded job is not simulated"
   for part in whole folded; do figures "$like" <$part.sim | grep -vE "$may_differ" >$part; done

@@ -38,7 +38,7 @@ told() { idle | grep "\"name\":\"$1\"" | grep -E '"scope":\{"step":[0-9]+\}' | a
 emulate() {
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain "$@" emulated || fail "the emulated cluster fails: $*"
-  { lumos-parse emulated/rank*.json | lumos-graph -o job.graph; } 2>message || fail "$*: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json -o job.graph 2>message || fail "$*: $(head -c 300 message)"
 }
 
 simulate() { rm -f job.sim && lumos-sim --opportunities off "$@" -o job.sim 2>message || fail "$*: $(head -c 300 message)"; }
@@ -75,7 +75,7 @@ idle_before=$(told idle)
 for trace in emulated/rank*.json; do
   keep 'event !~ /"cat": "kernel"/ || event ~ /"name": "[^"]*nccl/ || event ~ /"correlation": [0-9]*0[^0-9]/' "$trace"
 done
-{ lumos-parse emulated/rank*.json | lumos-graph -o job.graph; } 2>message || fail "sampled kernels: $(head -c 300 message)"
+lumos-graph emulated/rank*.json -o job.graph 2>message || fail "sampled kernels: $(head -c 300 message)"
 simulate job.graph
 adds_up 'sampled kernels'
 [ "$(told idle)" -le "$idle_before" ] || fail "with sampled kernels $(told idle) are idle, with all $idle_before"

@@ -42,7 +42,7 @@ for job in "${jobs[@]}"; do
   rm -rf emulated
   # shellcheck disable=SC2086 # several options
   emulated-cluster $options $recording emulated || fail "$name: the emulated cluster fails"
-  { lumos-parse emulated/rank*.json | lumos-graph; } >graph 2>message || fail "$name: no graph: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json >graph 2>message || fail "$name: no graph: $(head -c 300 message)"
   eval "list=($selectors)"
   for selector in "${list[@]}"; do
     learn "$selector"
@@ -68,7 +68,7 @@ if [ "${LUMOS_ALL:-no}" = yes ] && [ -n "$traces" ]; then
   for case in 'nanogpt-8xH100-ddp|not layer=1,not layer=3,not layer=5,not layer=7' 'nanogpt-8xH100-ddp|rank=1' 'megatron-tp2-V100|not layer=0' \
     'megatron-tp2-V100|not layer=1' 'megatron-tp2-V100|rank=0'; do
     IFS='|' read -r name selector <<<"$case"
-    [ -s "$name" ] || { lumos-parse "$traces/$name"/*.json.gz | lumos-graph; } >"$name" 2>message || fail "no graph of $name: $(head -c 300 message)"
+    [ -s "$name" ] || lumos-graph "$traces/$name"/*.json.gz >"$name" 2>message || fail "no graph of $name: $(head -c 300 message)"
     whole=$(rebuild_error "$name" --rebuild) part=$(rebuild_error "$name" --learn-from "$selector")
     [ "${1-}" != --table ] || printf '| %s | `%s` | %+.2f | whole recording: %+.2f |\n' "$name" "$selector" "$part" "$whole"
     awk "BEGIN { points = $part - $whole; exit !(points < 2 && points > -2) }" || fail "$name from $selector is off by $part %, and from all by $whole %"

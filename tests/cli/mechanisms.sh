@@ -38,7 +38,7 @@ hold() {
   rm -rf job
   # shellcheck disable=SC2086 # options are words
   emulated-cluster --quiet $options job || fail "$name: the emulated cluster fails"
-  lumos-parse job/rank*.json.gz 2>message | lumos-graph 2>>message >graph || fail "$name: $(head -c 300 message)"
+  lumos-graph job/rank*.json.gz 2>message >graph || fail "$name: $(head -c 300 message)"
   lumos-sim --opportunities off graph >sim 2>message || fail "$name: $(head -c 300 message)"
   sed -nE 's/^\{"type":"metric","name":"step_time","value":([0-9]+),.*"scope":(\{[^}]*\}),"source":"(measured|simulated)".*/\3 \2 \1/p' sim >steps
   check "$name: a run that keeps residuals has every step as measured" cmp <(sed -n 's/^measured //p' steps) <(sed -n 's/^simulated //p' steps)
@@ -51,7 +51,7 @@ hold() {
     rm -rf job
     # shellcheck disable=SC2086
     emulated-cluster --quiet --ranks all $options $changed job
-    truth=$(lumos-parse job/rank*.json.gz 2>message | lumos-graph 2>message | predicted_step) truth=${truth%%|*}
+    truth=$(lumos-graph job/rank*.json.gz 2>message | predicted_step) truth=${truth%%|*}
     wrong=$(awk "BEGIN { x = ($predicted / $truth - 1) * 100; printf \"%.2f\", x }")
     awk "BEGIN { exit !($wrong <= $off && $wrong >= -($off)) }" || fail "$name: $change is predicted $wrong % off; up to now $off"
   fi

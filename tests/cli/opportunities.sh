@@ -40,7 +40,7 @@ check_job() {
   shift
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain --steps 3 "$@" emulated || fail "$name: the emulated cluster fails"
-  { lumos-parse emulated/rank*.json | lumos-graph -o job.graph; } 2>message || fail "$name: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json -o job.graph 2>message || fail "$name: $(head -c 300 message)"
   lumos-sim job.graph -o job.sim 2>message || fail "$name: $(head -c 300 message)"
   as_scaled "$name" '"kind":"host"' host
   for kind in gemm attention elementwise norm copy; do
@@ -64,7 +64,7 @@ check_job 'two ways' --layers 2 --hidden 768 --tp 2 --dp 2 --micro-batches 2 --r
 
 # Work before the first step holds it up, too: here the device is still busy with what was launched before the recording.
 if have_traces; then
-  lumos-parse "$traces"/tracelens-qwen-H100-vs-MI300/h100*.json.gz | lumos-graph -o early.graph 2>message || fail "$(head -c 300 message)"
+  lumos-graph "$traces"/tracelens-qwen-H100-vs-MI300/h100*.json.gz -o early.graph 2>message || fail "$(head -c 300 message)"
   lumos-sim early.graph -o job.sim 2>message || fail "$(head -c 300 message)"
   cp early.graph job.graph
   found=0
@@ -112,7 +112,7 @@ against_truth() { # NAME CONDITION EMULATOR-OPTION
 options=(--layers 6 --hidden 2048 --dp 2 --micro-batches 2 --steps 4 --seed 3)
 rm -rf emulated && mkdir emulated changed
 emulated-cluster --quiet --plain "${options[@]}" emulated || fail 'the emulated cluster fails'
-{ lumos-parse emulated/rank*.json | lumos-sim -o job.sim; } 2>message || fail "$(head -c 300 message)"
+lumos-sim emulated/rank*.json -o job.sim 2>message || fail "$(head -c 300 message)"
 against_truth 'matrix products' '"kind":"gemm"' gemm
 against_truth 'attention' '"kind":"attention"' attention
 against_truth 'elementwise' '"kind":"elementwise"' elementwise
@@ -125,7 +125,7 @@ options=(--layers 4 --hidden 2048 --heads 8 --tp 2 --pp 2 --dp 2 --steps 3)
 rm -rf emulated && mkdir emulated
 emulated-cluster --quiet --plain "${options[@]}" --straggler 5=1.5 emulated || fail 'the emulated cluster fails'
 emulated-cluster --quiet --plain "${options[@]}" --ranks none changed || fail 'the emulated cluster fails'
-{ lumos-parse emulated/rank*.json | lumos-sim -o job.sim; } 2>message || fail "$(head -c 300 message)"
+lumos-sim emulated/rank*.json -o job.sim 2>message || fail "$(head -c 300 message)"
 steps_if free '"kind":"stragglers"' >predicted
 true_steps changed >true
 join predicted true | awk '{ error = $2 / $3 - 1; print "without stragglers, step " $1, error; if (error < 0.08 && error > -0.08) good++ }
@@ -149,7 +149,7 @@ pair() {
   rm -rf emulated changed && mkdir emulated changed
   emulated-cluster --quiet --plain --steps 4 "${@:6}" $4 emulated || fail "$1: the emulated cluster fails"
   emulated-cluster --quiet --plain --steps 4 "${@:6}" $5 --ranks none changed || fail "$1: the emulated cluster fails"
-  lumos-parse emulated/rank*.json 2>message | lumos-graph -o job.graph 2>message || fail "$1: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json -o job.graph 2>message || fail "$1: $(head -c 300 message)"
   lumos-sim job.graph -o job.sim 2>message || fail "$1: $(head -c 300 message)"
   change "$1" "$2" "$3" "$(true_steps changed | mean)"
 }

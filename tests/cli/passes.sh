@@ -36,7 +36,7 @@ job() {
   shift
   rm -rf emulated && mkdir emulated
   emulated-cluster --quiet --plain --record collectives --steps 2 "$@" emulated || fail "$name: the emulated cluster fails"
-  lumos-parse emulated/rank*.json 2>message | lumos-graph 2>>message | strip >bare.graph || fail "$name: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json 2>message | strip >bare.graph || fail "$name: $(head -c 300 message)"
   device_rows emulated >rows
   correlate bare.graph >correlations || fail "$name: tasks and rows of the trace differ"
   tell >told.graph

@@ -58,7 +58,7 @@ cases() {
   read -ra options <<<"$2 $recording"
   rm -rf unchanged
   emulated-cluster "${options[@]}" unchanged || fail "$job: the emulated cluster fails"
-  { lumos-parse unchanged/rank*.json | lumos-graph; } >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
+  lumos-graph unchanged/rank*.json >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
   for edit in "${edits[@]}"; do
     IFS='|' read -r group change emulated edited ranks <<<"$edit"
     [ -e "unchanged/rank$((ranks - 1)).json" ] && due 3 || continue

@@ -26,7 +26,7 @@ bare() {
 # score NAME FOLDER WAY AIM: a line in `table`, of shares in percent.
 score() {
   local name=$1 folder=$2 way=$3 aim=$4
-  lumos-parse "$folder"/rank*.json 2>message | lumos-graph -o job.graph 2>>message || { fail "$name, $way: $(head -c 300 message)"; return; }
+  lumos-graph "$folder"/rank*.json -o job.graph 2>message || { fail "$name, $way: $(head -c 300 message)"; return; }
   correlate job.graph phase micro_batch layer >found || { fail "$name, $way: tasks and rows of the trace differ"; return; }
   true_tasks "$folder" >true
   awk -v name="$name" -v way="$way" -v aim="$aim" '

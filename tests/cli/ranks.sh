@@ -14,8 +14,7 @@ emulate() {
 simulate() {
   local name=$1
   shift
-  lumos-parse "$@" -o parse 2>message || fail "$name: parse fails: $(head -c 300 message)"
-  lumos-sim --opportunities off parse -o sim 2>message || fail "$name: sim fails: $(head -c 300 message)"
+  lumos-sim --opportunities off "$@" -o sim 2>message || fail "$name: $(head -c 300 message)"
 }
 
 # splits NAME: every part of every rank and step is within a point.

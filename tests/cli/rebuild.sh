@@ -130,7 +130,7 @@ cases() {
   rm -rf unchanged
   # shellcheck disable=SC2086 # several options
   emulated-cluster $options $without unchanged || fail "$job: the emulated cluster fails"
-  { lumos-parse unchanged/rank*.json | lumos-graph; } >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
+  lumos-graph unchanged/rank*.json >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
   eval "list=(${changes%"$without"})"
   lumos-transform --rebuild graph -o built 2>message || fail "$job: not built: $(head -c 300 message)"
   printf 'recorded|%s|as recorded|%s|%s|%s\n' "$job" "$(true_steps unchanged | steps)" "$(true_steps unchanged | steps)" "$(predicted_step <built)"

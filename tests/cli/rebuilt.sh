@@ -36,7 +36,7 @@ figure() {
 recorded() {
   rm -rf emulated
   emulated-cluster --quiet --plain --seed 7 "$@" emulated || fail "the emulated cluster fails: $*"
-  { lumos-parse emulated/rank*.json | lumos-graph; } >graph 2>message || fail "no graph of $*: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json >graph 2>message || fail "no graph of $*: $(head -c 300 message)"
 }
 
 # built OPTIONS...: the job that lumos-transform makes of the graph.
@@ -77,7 +77,7 @@ awk 'FILENAME == "communicators" { id[$1] = $2; next }
   END { exit bad > 0 || NR < 10 }' communicators members || fail 'communicators of operations are not distinct'
 # Of the second replica only the first stage: what is built of the first one alone is near to what is built of both.
 all=$(predicted_step <built)
-{ lumos-parse emulated/rank[0-2].json | lumos-graph | lumos-transform --pp 4 --dp 4 -o part; } 2>message || fail "not built of a replica and a part: $(head -c 300 message)"
+{ lumos-graph emulated/rank[0-2].json | lumos-transform --pp 4 --dp 4 -o part; } 2>message || fail "not built of a replica and a part: $(head -c 300 message)"
 grep -qF '"code":"transform.left_out"' part || fail 'nothing says that a replica was left out'
 part=$(predicted_step <part)
 awk -v all="${all%%|*}" -v part="${part%%|*}" 'BEGIN { off = part / all - 1; exit off > 0.02 || off < -0.02 }' || fail "of a replica and a part ${part%%|*} ns are predicted, of both ${all%%|*}"
@@ -235,7 +235,7 @@ for replicas in 4 1000; do # 2 replicas and 2 steps: 4 ranks are told apart
 done
 # A collective that one rank alone recorded keeps its length, and that is said.
 ! grep -qF '"code":"transform.communication_kept"' built || fail 'communication that all ranks recorded is said to keep its length'
-{ lumos-parse emulated/rank0.json | lumos-graph | lumos-transform --dp 4 -o built; } 2>message
+{ lumos-graph emulated/rank0.json | lumos-transform --dp 4 -o built; } 2>message
 grep -qF '"code":"transform.communication_kept"' built || fail 'communication keeps its length, and no note says so'
 
 # What was changed before is none of the rebuild's error.

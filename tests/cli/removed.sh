@@ -60,7 +60,7 @@ cases() {
   read -ra options <<<"$2 $recording"
   rm -rf whole
   emulated-cluster "${options[@]}" whole || fail "$job: the emulated cluster fails"
-  { lumos-parse whole/rank*.json | lumos-graph; } >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
+  lumos-graph whole/rank*.json >graph 2>message || fail "$job: no graph: $(head -c 300 message)"
   with=$(true_steps whole | steps)
   for edit in "${edits[@]}"; do
     group=${edit%%|*} edit=${edit#*|} needed=${edit##*|} edit=${edit%|*} work=${edit%%|*} selector=${edit#*|}

@@ -16,7 +16,7 @@ recorded() {
   rm -rf emulated
   # shellcheck disable=SC2086
   emulated-cluster --quiet --plain --steps 2 --record shapes,collectives $model "$@" emulated || fail "the emulated cluster fails: $*"
-  { lumos-parse emulated/rank*.json | lumos-graph; } >"$file" 2>message || fail "no graph of $*: $(head -c 300 message)"
+  lumos-graph emulated/rank*.json >"$file" 2>message || fail "no graph of $*: $(head -c 300 message)"
 }
 
 # built FILE OPTIONS...: the job that lumos-transform makes of the recorded graph.
@@ -81,7 +81,7 @@ same expected found "--sequence-parallel off has other collectives than a true r
 # One GPU needs no recorded groups to be one rank of every dimension, by which the page tells its tokens a second.
 recorded recorded
 jq -c 'del(.distributedInfo)' emulated/rank*.json >alone.json
-lumos-parse alone.json 2>message | lumos-transform --tp 2 -o two 2>>message || fail "--tp 2 of one GPU: $(head -c 300 message)"
+lumos-transform alone.json --tp 2 -o two 2>message || fail "--tp 2 of one GPU: $(head -c 300 message)"
 [ "$(only model two | jq -c '.recorded | [.ranks, .tp, .pp, .dp]')" = '[1,1,1,1]' ] || fail "one GPU was recorded as $(only model two | jq -c .recorded)"
 
 # Both at once, of a job that does neither.
@@ -170,7 +170,7 @@ grep -qF 'has experts' message || fail "of experts it says: $(cat message)"
 rm -rf emulated
 # shellcheck disable=SC2086
 emulated-cluster --quiet --plain --steps 2 --record shapes,annotations $model --tp 2 --sequence-parallel on emulated || fail 'the emulated cluster fails: no arguments'
-lumos-parse emulated/rank*.json 2>message | lumos-graph >recorded 2>>message
+lumos-graph emulated/rank*.json >recorded 2>message
 for word in on off; do
   ! lumos-transform --sequence-parallel $word recorded >built 2>message || fail "--sequence-parallel $word goes where nothing shows what ranks exchange"
   grep -qF 'does not show what tensor-parallel ranks exchange' message || fail "of ranks that show nothing it says: $(cat message)"

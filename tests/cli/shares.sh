@@ -29,14 +29,14 @@ lumos-render changed -o $page 2>message && lumos-render changed -o $document 2>m
 hold changed
 # A rebuilt pipeline has sentences of its own.
 emulated-cluster --quiet --layers 4 --hidden 512 --seq 512 --pp 2 --micro-batches 4 --steps 2 pipeline &&
-  lumos-parse pipeline/rank*.json* 2>/dev/null | lumos-transform --pp 4 2>/dev/null | lumos-sim -o rebuilt 2>message || fail "a rebuilt job: $(head -c 300 message)"
+  lumos-transform pipeline/rank*.json* --pp 4 2>/dev/null | lumos-sim -o rebuilt 2>message || fail "a rebuilt job: $(head -c 300 message)"
 lumos-render rebuilt -o $page 2>message && lumos-render rebuilt -o $document 2>message || fail "a rebuilt job: $(head -c 300 message)"
 hold rebuilt
 [ "$(jq '[.metrics[] | select(.name == "rebuild_error")] | length' $document)" -gt 0 ] || fail 'the rebuilt job states no rebuild error'
 jq -e '.diagnosis.confidence.reason | contains("off the measured step")' $document >/dev/null ||
   fail "the rebuild error is against: $(jq -c .diagnosis.confidence $document)"
 # Edited before, it has a simulated step to compare with.
-lumos-parse pipeline/rank*.json* 2>/dev/null | lumos-transform --scale kind=gemm=0.5 --pp 4 2>/dev/null | lumos-sim -o rebuilt 2>message &&
+lumos-transform pipeline/rank*.json* --scale kind=gemm=0.5 --pp 4 2>/dev/null | lumos-sim -o rebuilt 2>message &&
   lumos-render rebuilt -o $page && lumos-render rebuilt -o $document || fail "a job changed before its rebuild: $(head -c 300 message)"
 hold 'changed before its rebuild'
 jq -e '.diagnosis.confidence.reason | contains("off the simulated step of the changed job")' $document >/dev/null ||

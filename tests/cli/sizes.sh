@@ -68,7 +68,7 @@ cases() {
   done
   rm -rf unchanged
   emulated-cluster "${options[@]}" unchanged || fail "$job: the emulated cluster fails"
-  lumos-parse unchanged/rank*.json 2>message | lumos-graph -o graph 2>>message || fail "$job: $(head -c 300 message)"
+  lumos-graph unchanged/rank*.json -o graph 2>message || fail "$job: $(head -c 300 message)"
   for change in "${list[@]}"; do
     group=${change%%|*} change=${change#*|}
     [[ $change != '--tp '* || " $2 --tp 1" != *" $change "* && "$2" = *--tp* || "$2" != *--tp* && $change != '--tp 1' ]] || continue

@@ -24,7 +24,7 @@ job() {
   shift
   rm -rf emulated
   emulated-cluster --quiet --plain --steps 3 "$@" emulated || { fail "the emulated cluster fails: $*"; return; }
-  lumos-parse emulated/rank*.json 2>message | lumos-sim --opportunities off -o sim 2>>message || { fail "$*: $(head -c 300 message)"; return; }
+  lumos-sim emulated/rank*.json --opportunities off -o sim 2>message || { fail "$*: $(head -c 300 message)"; return; }
   if [ "$slow" = none ]; then found "$*"; else found "$*" $slow; fi
 }
 
@@ -72,14 +72,14 @@ job none --layers 8 --hidden 2048 --pp 4 --schedule zb-h1 --micro-batches 8 --re
 
 # Of a rank whose clock is not known nothing is said but that.
 keep 'event !~ /"name": "[^"]*nccl/' emulated/rank1.json
-lumos-parse emulated/rank*.json 2>message | lumos-sim --opportunities off -o sim 2>>message || fail "without a rank's collectives: $(head -c 300 message)"
+lumos-sim emulated/rank*.json --opportunities off -o sim 2>message || fail "without a rank's collectives: $(head -c 300 message)"
 found 'without a rank'\''s collectives'
 
 # real SET RANK...
 real() {
   local set=$1
   shift
-  lumos-parse "$traces/$set"/*.json.gz 2>message | lumos-sim --opportunities off -o sim 2>>message || fail "$set: $(head -c 300 message)"
+  lumos-sim "$traces/$set"/*.json.gz --opportunities off -o sim 2>message || fail "$set: $(head -c 300 message)"
   found "$set" "$@"
 }
 if have_traces; then

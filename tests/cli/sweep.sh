@@ -29,7 +29,7 @@ search() {
   rm -rf recorded
   # shellcheck disable=SC2086 # several options
   emulated-cluster $options recorded || fail "$2: the emulated cluster fails"
-  lumos-parse recorded/rank*.json 2>message | lumos-sim --sweep "$4" --gpus "$3" -o swept 2>>message || fail "$2: $(head -c 300 message)"
+  lumos-sim recorded/rank*.json --sweep "$4" --gpus "$3" -o swept 2>message || fail "$2: $(head -c 300 message)"
   jq -r 'select(.type == "configuration") | [.place, .step_time, .low, .high,
     "--pp \(.pp) --dp \(.dp) --micro-batches \(.micro_batches) --schedule \(.schedule // "1f1b")" + (if .vp then " --vp \(.vp)" else "" end) + (if .tp then " --tp \(.tp)" else "" end) + (if .micro_batch then " --micro-batch \(.micro_batch)" else "" end)] | @tsv' swept >configurations
   while IFS=$'\t' read -r place step low high line; do
@@ -56,7 +56,7 @@ check "the first is within 3 % of the truly best in $near of $count searches" [ 
 
 # What is written does not depend on how many processes predict, and the job is not changed by it.
 emulated-cluster $recording --layers 4 --hidden 1024 --seq 512 --micro-batches 4 --steps 2 small
-lumos-parse small/rank*.json 2>message | lumos-graph -o small.graph 2>>message
+lumos-graph small/rank*.json -o small.graph 2>message
 grid='pp=1,2 schedule=1f1b,interleaved vp=1,2 micro-batches=2,3'
 lumos-sim --sweep "$grid" -j 1 small.graph -o one 2>message
 lumos-sim --sweep "$grid" -j 3 small.graph -o three 2>message

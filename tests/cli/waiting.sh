@@ -28,7 +28,7 @@ stages_off() {
 by_true_clocks() {
   told_of emulated | jq -r '([.steps[0].profiled.start, .steps[-1].profiled.end] | add / 2) as $middle
     | .clocks.rows[] | "\(.[0]) \(.[1] + .[2] * $middle / 1e9 + .[3] | round)"' >true
-  lumos-parse emulated/rank*.json 2>message | lumos-graph 2>>message | awk "$field"'
+  lumos-graph emulated/rank*.json 2>message | awk "$field"'
     FILENAME == "true" { ahead[$1] = $2; next }
     /^\{"type":"rank"/ {
       rank = field("rank"); offset = -ahead[rank] + ahead[0] - field("device_offset")
@@ -62,7 +62,7 @@ job() {
   rm -rf emulated
   emulated-cluster --quiet --plain --steps 2 "$@" emulated || { fail "the emulated cluster fails: $*"; return; }
   ranks=$(sed -n 's/^"world": \([0-9]*\),/\1/p' emulated/truth.json)
-  lumos-parse emulated/rank*.json 2>message | lumos-sim --opportunities off -o sim 2>>message || { fail "$*: $(head -c 300 message)"; return; }
+  lumos-sim emulated/rank*.json --opportunities off -o sim 2>message || { fail "$*: $(head -c 300 message)"; return; }
   points_off >points
   stages_off >>points
   [ "$(wc -l <points)" -eq $((2 * 2 * (4 * ranks + (pp > 1 ? pp : 0)))) ] || fail "$*: $(wc -l <points) parts are not all"

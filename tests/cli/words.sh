@@ -136,7 +136,7 @@ lines_of() { tr '\n' ' ' <"$1" | grep -oP '<(dd|p class="(reading|caption|rest|c
 report() { # NAME TRACE|OPTION...
   local traces=() form
   while [ $# -gt 1 ] && [[ $2 = *.json.gz ]]; do traces+=("$2") && set -- "$1" "${@:3}"; done
-  { lumos-parse "${traces[@]}" | lumos-transform "${@:2}" | lumos-sim -o sim; } 2>message || fail "no simulation of $1: $(head -c 300 message)"
+  { lumos-transform "${traces[@]}" "${@:2}" | lumos-sim -o sim; } 2>message || fail "no simulation of $1: $(head -c 300 message)"
   for form in html md json; do
     lumos-render sim -o page.$form 2>>message ||
       fail "no report of $1: $(head -c 300 message)"
