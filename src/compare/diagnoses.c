@@ -16,23 +16,16 @@ static lumos_string_id take(struct lumos_strings *strings, struct lumos_text *te
 
 static void diagnose(const struct lumos_job *job, struct lumos_strings *strings, struct lumos_compared_diagnosis *to) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct report_facts facts;
-  struct report_opportunities opportunities;
-  struct lumos_diagnosis diagnosis;
-  report_facts_read(job, &facts);
-  report_opportunities_read(&facts, &opportunities);
-  lumos_diagnose(job, &diagnosis);
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
-  diagnosis_put_sentence(&story, &text);
+  struct report_result result;
+  report_result_read(job, &result);
+  diagnosis_put_sentence(&result, &text);
   to->sentence = take(strings, &text);
-  diagnosis_put_remedy(&story, &text);
+  diagnosis_put_remedy(&result, &text);
   to->remedy = take(strings, &text);
-  diagnosis_put_confidence(&story, &text);
+  diagnosis_put_confidence(&result, &text);
   to->reason = take(strings, &text);
-  to->grade = lumos_intern_text(strings, lumos_confidence_name(diagnosis.confidence));
-  lumos_diagnosis_free(&diagnosis);
-  report_opportunities_free(&opportunities);
-  report_facts_free(&facts);
+  to->grade = lumos_intern_text(strings, lumos_confidence_name(result.diagnosis.confidence));
+  report_result_free(&result);
   lumos_text_free(&text);
 }
 

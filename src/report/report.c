@@ -116,13 +116,9 @@ bool lumos_report(struct lumos_job *job, const struct lumos_report_options *opti
   shown.watcher = (struct lumos_watcher){0}; /* it may be simulated again, on another thread: that is the report's */
   shown.strings = options->details ? job->strings : fit;
   struct report_content content;
-  struct lumos_diagnosis diagnosis;
   bool done = report_content_read(&shown, options, &content, error);
   lumos_watch(&job->watcher, "report", LUMOS_WATCH_NOTHING, 0, 0);
-  lumos_diagnose(&shown, &diagnosis);
-  content.diagnosis = &diagnosis;
   done = done && form->write(&content, out, error) && note_picture(job, &content.dependencies, error);
-  lumos_diagnosis_free(&diagnosis);
   report_content_free(&content);
   lumos_strings_free(fit);
   return done;
@@ -132,18 +128,11 @@ bool lumos_report_verdict(const struct lumos_job *job, struct lumos_text *out, s
   if (job->stage < LUMOS_STAGE_SIM) {
     return lumos_fail(error, "the job has not been simulated; run lumos-sim first");
   }
-  struct report_facts facts;
   struct lumos_text sentence = LUMOS_TEXT_BUFFER;
-  report_facts_read(job, &facts);
-  struct report_opportunities opportunities;
-  report_opportunities_read(&facts, &opportunities);
-  struct lumos_diagnosis diagnosis;
-  lumos_diagnose(job, &diagnosis);
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
-  report_put_diagnosis(&story, &sentence);
-  lumos_diagnosis_free(&diagnosis);
-  report_opportunities_free(&opportunities);
-  report_facts_free(&facts);
+  struct report_result result;
+  report_result_read(job, &result);
+  report_put_diagnosis(&result, &sentence);
+  report_result_free(&result);
   /* No-break spaces are for the page; a terminal gets plain ones. */
   for (size_t i = 0; i < sentence.length; i++) {
     bool no_break = i + 1 < sentence.length && sentence.bytes[i] == '\xC2' && sentence.bytes[i + 1] == '\xA0';

@@ -86,9 +86,9 @@ static inline void expect_sentences(const struct lumos_job *job, const char *tex
 }
 
 /* It ends so. */
-static inline void expect_first_sentence(const struct diagnosis_story *story, const char *end) {
+static inline void expect_first_sentence(const struct report_result *result, const char *end) {
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  diagnosis_put_sentence(story, &out);
+  diagnosis_put_sentence(result, &out);
   lumos_text_char(&out, '\0');
   assert_true(strlen(out.bytes) > strlen(end));
   assert_string_equal(out.bytes + strlen(out.bytes) - strlen(end), end);
@@ -114,13 +114,13 @@ static inline struct lumos_job *late_job(int64_t compute, int64_t host) {
 
 /* What `put` says of the job. */
 static inline void expect_text(const struct lumos_job *job, const struct lumos_diagnosis *diagnosis,
-                               void (*put)(const struct diagnosis_story *, struct lumos_text *), const char *text) {
+                               void (*put)(const struct report_result *, struct lumos_text *), const char *text) {
   struct report_facts facts;
   report_facts_read(job, &facts);
   const struct report_opportunities none = {.job = job};
-  const struct diagnosis_story story = {job, &facts, &none, diagnosis};
+  const struct report_result result = {job, facts, none, *diagnosis};
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  put(&story, &out);
+  put(&result, &out);
   lumos_text_char(&out, '\0');
   assert_string_equal(out.bytes, text);
   lumos_text_free(&out);

@@ -34,7 +34,6 @@ static const char late_beside_job[] = BESIDE(106, 5);
 /* A job with its dependencies. */
 struct shown {
   struct lumos_job *job;
-  struct lumos_diagnosis diagnosis;
   struct report_content content;
 };
 
@@ -45,8 +44,6 @@ static struct shown *show(const char *text, const struct lumos_report_options *o
   if (!lumos_simulate(shown->job, &error) || !report_content_read(shown->job, options, &shown->content, &error)) {
     fail_msg("%s", error.text);
   }
-  lumos_diagnose(shown->job, &shown->diagnosis);
-  shown->content.diagnosis = &shown->diagnosis;
   report_dependencies_settle(&shown->content.dependencies);
   assert_true(shown->content.dependencies.known);
   return shown;
@@ -54,7 +51,6 @@ static struct shown *show(const char *text, const struct lumos_report_options *o
 
 static void forget(struct shown *shown) {
   report_content_free(&shown->content);
-  lumos_diagnosis_free(&shown->diagnosis);
   lumos_job_free(shown->job);
   free(shown);
 }

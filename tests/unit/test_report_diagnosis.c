@@ -32,9 +32,9 @@ static void what_was_not_recorded_is_no_cpu_time(void **state) {
     struct report_facts facts;
     report_facts_read(job, &facts);
     const struct report_opportunities none = {.job = job};
-    const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
+    const struct report_result result = {job, facts, none, diagnosis};
     struct lumos_text out = LUMOS_TEXT_BUFFER;
-    diagnosis_put_finding(&story, cpus, &out);
+    diagnosis_put_finding(&result, cpus, &out);
     lumos_text_char(&out, '\0');
     assert_int_equal(
         strstr(out.bytes, "most of all for rank 2\xE2\x80\x99s (at least 57.0\xC2\xA0% of the critical path)") != NULL,
@@ -105,7 +105,7 @@ static void what_the_profiler_costs_is_not_the_jobs(void **state) {
   struct report_facts facts;
   report_facts_read(job, &facts);
   struct report_opportunities opportunities = {.job = job, .step = MS(100)};
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+  const struct report_result result = {job, facts, opportunities, diagnosis};
   const struct {
     int64_t time;
     const char *gain;
@@ -115,7 +115,7 @@ static void what_the_profiler_costs_is_not_the_jobs(void **state) {
               {MS(95), "no gain known"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     out.length = 0;
-    diagnosis_put_row_gain(&story, rows[i].time, &out);
+    diagnosis_put_row_gain(&result, rows[i].time, &out);
     lumos_text_char(&out, '\0');
     assert_string_equal(out.bytes, rows[i].gain);
   }
@@ -182,9 +182,9 @@ static void a_step_that_mostly_computes_says_so(void **state) {
     struct report_facts facts;
     report_facts_read(job, &facts);
     const struct report_opportunities opportunities = {.job = job, .step = MS(100)};
-    const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+    const struct report_result result = {job, facts, opportunities, diagnosis};
     struct lumos_text out = LUMOS_TEXT_BUFFER;
-    diagnosis_put_sentence(&story, &out);
+    diagnosis_put_sentence(&result, &out);
     lumos_text_char(&out, '\0');
     assert_memory_equal(out.bytes, cases[i].text, strlen(cases[i].text));
     lumos_text_free(&out);
@@ -239,19 +239,19 @@ static void the_best_gain_is_the_larger_one(void **state) {
       {.kind = lumos_intern_text(job->strings, "stragglers"), .half = MS(60), .free = MS(55)}};
   struct report_opportunities opportunities = {
       .job = job, .list = {works, 2, 2}, .changes = {changes, 2, 2}, .step = MS(100)};
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
-  assert_int_equal(diagnosis_cure(&story).share, 100000);
-  struct diagnosis_gain best = diagnosis_best_gain(&story);
+  struct report_result result = {job, facts, opportunities, diagnosis};
+  assert_int_equal(diagnosis_cure(&result).share, 100000);
+  struct diagnosis_gain best = diagnosis_best_gain(&result);
   assert_int_equal(best.share, 300000);
   assert_ptr_equal(best.opportunity, &changes[0]);
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  diagnosis_put_remedy(&story, &out); /* which the cure's 10 % are less than half of */
+  diagnosis_put_remedy(&result, &out); /* which the cure's 10 % are less than half of */
   lumos_text_char(&out, '\0');
   assert_non_null(strstr(out.bytes, "Capture each pass in a CUDA graph: "));
   assert_non_null(strstr(out.bytes,
                          "; with that it would take 70.0\xC2\xA0ms (\xE2\x88\x92"
                          "30.0\xC2\xA0%), while removing rank 1\xE2\x80\x99s delay alone would save 10.0\xC2\xA0%."));
-  expect_first_sentence(&story, "; without that delay, something else limits the step.");
+  expect_first_sentence(&result, "; without that delay, something else limits the step.");
   /* Then CPUs are 70 of 100 on the critical path, rank 2's alone 45; and with a little more all of them. */
   static const struct {
     int32_t rank;
@@ -263,29 +263,29 @@ static void the_best_gain_is_the_larger_one(void **state) {
     job->metrics.items[job->metrics.count - 1].scope.kind = lumos_intern_text(job->strings, path[i].place);
   }
   out.length = 0;
-  diagnosis_put_remedy(&story, &out);
+  diagnosis_put_remedy(&result, &out);
   lumos_text_char(&out, '\0');
   assert_null(strstr(out.bytes, "limit the step"));
-  expect_first_sentence(&story, "; without that delay, CPUs still limit the step.");
+  expect_first_sentence(&result, "; without that delay, CPUs still limit the step.");
   job->metrics.items[job->metrics.count - 3].value.units = 155;
-  expect_first_sentence(&story, "the other 2\xC2\xA0ranks wait; without that delay, CPUs still limit the step.");
+  expect_first_sentence(&result, "the other 2\xC2\xA0ranks wait; without that delay, CPUs still limit the step.");
   changes[0].half = MS(81);
   out.length = 0;
-  diagnosis_put_remedy(&story, &out);
+  diagnosis_put_remedy(&result, &out);
   lumos_text_char(&out, '\0');
   assert_null(strstr(out.bytes, "CUDA graph"));
   assert_non_null(strstr(out.bytes, "; without that delay it would take 90.0\xC2\xA0ms (\xE2\x88\x92"
                                     "10.0\xC2\xA0%); less than the delay, because rank 2\xE2\x80\x99s CPU then limits "
                                     "the step (73.8\xC2\xA0% of the critical path)."));
-  expect_first_sentence(&story, "the other 2\xC2\xA0ranks wait.");
+  expect_first_sentence(&result, "the other 2\xC2\xA0ranks wait.");
   lumos_text_free(&out);
   changes[0].half = MS(92);
-  best = diagnosis_best_gain(&story);
+  best = diagnosis_best_gain(&result);
   assert_int_equal(best.share, 100000);
   assert_ptr_equal(best.opportunity, &changes[1]);
-  opportunities.changes.count = 0; /* what the delay costs beside others is not known then */
-  assert_int_equal(diagnosis_cure(&story).share, LUMOS_ABSENT);
-  best = diagnosis_best_gain(&story);
+  result.opportunities.changes.count = 0; /* what the delay costs beside others is not known then */
+  assert_int_equal(diagnosis_cure(&result).share, LUMOS_ABSENT);
+  best = diagnosis_best_gain(&result);
   assert_int_equal(best.share, 500000);
   assert_ptr_equal(best.opportunity, &works[0]);
   report_facts_free(&facts);
@@ -305,18 +305,18 @@ static void a_bound_is_no_prediction(void **state) {
   report_facts_read(job, &facts);
   struct report_opportunity changes[] = {{.kind = lumos_intern_text(job->strings, "cuda_graphs"), .half = MS(80)}};
   struct report_opportunities opportunities = {.job = job, .changes = {changes, 1, 1}, .step = MS(100)};
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
-  struct diagnosis_gain best = diagnosis_best_gain(&story), headline = diagnosis_headline_gain(&story);
+  const struct report_result result = {job, facts, opportunities, diagnosis};
+  struct diagnosis_gain best = diagnosis_best_gain(&result), headline = diagnosis_headline_gain(&result);
   assert_ptr_equal(best.opportunity, &changes[0]);
   assert_true(diagnosis_same_gain(&best, &headline));
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  diagnosis_put_remedy(&story, &out);
+  diagnosis_put_remedy(&result, &out);
   lumos_text_char(&out, '\0');
   assert_non_null(strstr(out.bytes, ", while removing the pipeline bubble alone would save up to 30.0\xC2\xA0%."));
   lumos_text_free(&out);
   changes[0].half = MS(86);
-  best = diagnosis_best_gain(&story);
-  headline = diagnosis_headline_gain(&story);
+  best = diagnosis_best_gain(&result);
+  headline = diagnosis_headline_gain(&result);
   assert_true(best.at_most);
   assert_true(diagnosis_same_gain(&best, &headline));
   report_facts_free(&facts);

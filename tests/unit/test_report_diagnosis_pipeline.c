@@ -235,9 +235,9 @@ static void an_unbalanced_pipeline_is_split_anew(void **state) {
     struct report_opportunity changes[] = {{.kind = lumos_intern_text(job->strings, "balanced_stages"), .half = MS(50)},
                                            {.kind = lumos_intern_text(job->strings, "moved_layers"), .half = MS(70)}};
     const struct report_opportunities opportunities = {.job = job, .changes = {changes, 2, 2}, .step = MS(100)};
-    const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
-    assert_int_equal(diagnosis_cure(&story).share, cases[i].split[1] < cases[i].second ? 300000 : LUMOS_ABSENT);
-    diagnosis_put_own_delay(&story, &out);
+    const struct report_result result = {job, facts, opportunities, diagnosis};
+    assert_int_equal(diagnosis_cure(&result).share, cases[i].split[1] < cases[i].second ? 300000 : LUMOS_ABSENT);
+    diagnosis_put_own_delay(&result, &out);
     lumos_text_char(&out, '\0');
     assert_non_null(strstr(out.bytes, "what unequal stages cost"));
     assert_int_equal(strstr(out.bytes, "; moving whole layers would not help.") != NULL,
@@ -260,9 +260,9 @@ static void two_stages_that_idle_are_named(void **state) {
   struct report_facts facts;
   report_facts_read(job, &facts);
   const struct report_opportunities opportunities = {.job = job, .step = MS(100)};
-  const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+  const struct report_result result = {job, facts, opportunities, diagnosis};
   struct lumos_text out = LUMOS_TEXT_BUFFER;
-  diagnosis_put_finding(&story, find(&diagnosis, LUMOS_CAUSE_IMBALANCE), &out);
+  diagnosis_put_finding(&result, find(&diagnosis, LUMOS_CAUSE_IMBALANCE), &out);
   lumos_text_char(&out, '\0');
   assert_non_null(
       strstr(out.bytes, ", because it holds the output head, so stages 0 and 1 idle: the imbalance costs 24.0"));
@@ -305,11 +305,11 @@ static void stages_that_idle_are_named(void **state) {
     struct report_facts facts;
     report_facts_read(job, &facts);
     const struct report_opportunities opportunities = {.job = job, .step = MS(100)};
-    const struct diagnosis_story story = {job, &facts, &opportunities, &diagnosis};
+    const struct report_result result = {job, facts, opportunities, diagnosis};
     struct lumos_text out = LUMOS_TEXT_BUFFER;
     const struct lumos_finding *found = find(&diagnosis, LUMOS_CAUSE_IMBALANCE);
     assert_non_null(found);
-    diagnosis_put_finding(&story, found, &out);
+    diagnosis_put_finding(&result, found, &out);
     lumos_text_char(&out, '\0');
     assert_non_null(strstr(out.bytes, cases[i].text));
     lumos_text_free(&out);

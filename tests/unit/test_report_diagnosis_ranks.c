@@ -176,10 +176,10 @@ static void an_unrecorded_rank_goes_before_what_else_was_not_recorded(void **sta
       struct report_facts facts;
       report_facts_read(job, &facts);
       const struct report_opportunities none = {.job = job};
-      const struct diagnosis_story story = {job, &facts, &none, &diagnosis};
+      const struct report_result result = {job, facts, none, diagnosis};
       expect_first_sentence(
-          &story, "; the recording does not show what GPUs wait for during 50.0\xC2\xA0% of the step, most of that "
-                  "delay included.");
+          &result, "; the recording does not show what GPUs wait for during 50.0\xC2\xA0% of the step, most of that "
+                   "delay included.");
       report_facts_free(&facts);
     }
     forget(job, &diagnosis);

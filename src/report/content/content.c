@@ -80,7 +80,7 @@ void report_put_subject(const struct report_content *content, struct lumos_text 
     }
   }
   put_sizes(job, out);
-  put_steps(&content->facts, out);
+  put_steps(&content->result.facts, out);
 }
 
 bool report_compares_pipelines(const struct report_content *content) {
@@ -110,7 +110,7 @@ static bool tells_dependencies(const struct lumos_report_options *options) {
 static bool draws_timeline(const struct report_content *content) {
   const struct lumos_report_options *options = content->options;
   bool chosen =
-      options->view == LUMOS_VIEW_GANTT || (options->view == LUMOS_VIEW_DEFAULT && !content->facts.has_streams);
+      options->view == LUMOS_VIEW_GANTT || (options->view == LUMOS_VIEW_DEFAULT && !content->result.facts.has_streams);
   return chosen && options->format != LUMOS_REPORT_CSV;
 }
 
@@ -146,30 +146,30 @@ static bool read_dependencies(struct report_content *content, struct lumos_error
 static void read_tables(struct report_content *content) {
   const struct lumos_job *job = content->job;
   struct report_table *tables = content->tables;
-  report_breakdown_tables(&content->facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
-  report_opportunities_read(&content->facts, &content->opportunities);
-  report_change_table(&content->facts, &tables[TABLE_CHANGE]);
-  report_opportunities_table(&content->facts, &content->opportunities, &tables[TABLE_OPPORTUNITIES]);
-  report_improvements_table(&content->opportunities, &tables[TABLE_IMPROVEMENTS]);
+  report_breakdown_tables(&content->result.facts, &tables[TABLE_BREAKDOWN], &tables[TABLE_STEPS]);
+  report_change_table(&content->result.facts, &tables[TABLE_CHANGE]);
+  report_opportunities_table(&content->result.facts, &content->result.opportunities, &tables[TABLE_OPPORTUNITIES]);
+  report_improvements_table(&content->result.opportunities, &tables[TABLE_IMPROVEMENTS]);
   report_gantt_table(&content->timelines, &tables[TABLE_LANES]);
-  report_busy_read(&content->facts, &content->timelines, &content->busy);
+  report_busy_read(&content->result.facts, &content->timelines, &content->busy);
   report_busy_table(&content->busy, &tables[TABLE_BUSY]);
   report_allocated_table(&content->allocated, &tables[TABLE_ALLOCATED]);
   report_table_collectives(job, &tables[TABLE_COLLECTIVES]);
-  report_table_kernels(&content->facts, &tables[TABLE_KERNELS]);
-  report_table_ops(&content->facts, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
+  report_table_kernels(&content->result.facts, &tables[TABLE_KERNELS]);
+  report_table_ops(&content->result.facts, &tables[TABLE_OPS_DEVICE], &tables[TABLE_OPS_HOST]);
   report_table_ranks(job, content->options->details, &tables[TABLE_RANKS]);
   report_table_clocks(job, &tables[TABLE_CLOCKS]);
   report_table_model(job, &tables[TABLE_MODEL]);
   report_passes_read(job, &content->timelines.steps, content->options, &content->passes);
-  report_pipeline_table(&content->passes, &content->facts, &tables[TABLE_PIPELINE]);
-  report_recorded_passes_read(&content->facts, &content->recorded);
+  report_pipeline_table(&content->passes, &content->result.facts, &tables[TABLE_PIPELINE]);
+  report_recorded_passes_read(&content->result.facts, &content->recorded);
   report_recorded_pipeline_table(&content->recorded, &tables[TABLE_RECORDED_PIPELINE]);
-  report_configuration_table(&content->facts, &content->recorded, &content->passes, &tables[TABLE_CONFIGURATION]);
-  report_layers_read(&content->facts, &content->layers);
+  report_configuration_table(&content->result.facts, &content->recorded, &content->passes,
+                             &tables[TABLE_CONFIGURATION]);
+  report_layers_read(&content->result.facts, &content->layers);
   report_layers_table(&content->layers, &tables[TABLE_LAYERS]);
   for (int i = 0; i < METRIC_TABLES; i++) {
-    report_metric_table(&content->facts, (enum report_metric_table)i, &tables[TABLE_METRICS + i]);
+    report_metric_table(&content->result.facts, (enum report_metric_table)i, &tables[TABLE_METRICS + i]);
   }
 }
 
@@ -218,7 +218,7 @@ static bool check_span(const struct report_timelines *timelines, const struct re
 bool report_content_read(const struct lumos_job *job, const struct lumos_report_options *options,
                          struct report_content *content, struct lumos_error *error) {
   *content = (struct report_content){.job = job, .options = options};
-  report_facts_read(job, &content->facts);
+  report_result_read(job, &content->result);
   const struct report_timeline_choice choice = {options->ranks, options->rank_count, options->has_span,
                                                 options->span_from, options->span_until};
   if (!check_ranks(job, &choice, error)) {
@@ -228,7 +228,7 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
   if (!check_span(&content->timelines, &choice, error)) {
     return false;
   }
-  report_allocated_read(&content->facts, &content->timelines, &choice, &content->allocated);
+  report_allocated_read(&content->result.facts, &content->timelines, &choice, &content->allocated);
   struct reading reading = {content, error};
   if (lumos_parallel(2, job->threads, read_half, &reading) < 2) {
     return false;
@@ -241,8 +241,7 @@ bool report_content_read(const struct lumos_job *job, const struct lumos_report_
 }
 
 void report_content_free(struct report_content *content) {
-  report_facts_free(&content->facts);
-  report_opportunities_free(&content->opportunities);
+  report_result_free(&content->result);
   report_timelines_free(&content->timelines);
   report_busy_free(&content->busy);
   report_allocated_free(&content->allocated);

@@ -12,7 +12,7 @@
 #include "report/content/passes.h"
 #include "report/content/table.h"
 #include "report/content/timeline.h"
-#include <lumos/diagnosis.h>
+#include "report/diagnosis/result.h"
 #include <lumos/path.h>
 #include <lumos/report.h>
 
@@ -45,9 +45,7 @@ enum report_table_number {
 struct report_content {
   const struct lumos_job *job;
   const struct lumos_report_options *options;
-  const struct lumos_diagnosis *diagnosis; /* of the same job; whoever reads the content owns it */
-  struct report_facts facts;
-  struct report_opportunities opportunities;
+  struct report_result result;
   struct report_timelines timelines;
   struct report_busy busy;
   struct report_allocated allocated;

@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct diagnosis_story report_story(const struct report_content *content) {
-  return (struct diagnosis_story){content->job, &content->facts, &content->opportunities, content->diagnosis};
-}
-
 const char report_no_gains[] = "Gains cannot be predicted";
 
 void report_put_title(const struct report_content *content, struct lumos_text *out) {
@@ -23,15 +19,15 @@ void report_put_title(const struct report_content *content, struct lumos_text *o
   if (title != NULL) {
     report_put_cut(out, title, strlen(title), LONGEST);
   } else {
-    struct diagnosis_story story = report_story(content);
-    diagnosis_put_sentence(&story, out);
+    const struct report_result *result = &content->result;
+    diagnosis_put_sentence(result, out);
   }
 }
 
-void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text *out) {
+void report_put_diagnosis(const struct report_result *result, struct lumos_text *out) {
   struct lumos_text remedy = LUMOS_TEXT_BUFFER;
-  diagnosis_put_sentence(story, out);
-  diagnosis_put_remedy(story, &remedy);
+  diagnosis_put_sentence(result, out);
+  diagnosis_put_remedy(result, &remedy);
   if (remedy.length > 0) {
     lumos_text_char(out, ' ');
     lumos_text_add(out, remedy.bytes, remedy.length);
@@ -211,7 +207,7 @@ static void fill_compute_tile(const struct report_facts *facts, struct report_sc
 
 /* Or why there is none. */
 static void fill_mfu_tile(const struct report_content *content, struct report_scope *scope) {
-  const struct report_facts *facts = &content->facts;
+  const struct report_facts *facts = &content->result.facts;
   struct report_mfu mfu = report_mfu(facts, report_facts_spoken(facts));
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
@@ -221,7 +217,7 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
                    mfu.by_model ? "model FLOPs by the model\xE2\x80\x99s formula" : "model FLOPs from recorded shapes");
   } else if (lumos_job_has_note(content->job, "sim.gpu_unknown")) {
     lumos_text_put(&evidence, "the peak of this GPU is not known; name it with --hardware");
-  } else if (report_practice_uses_graphs(&content->opportunities.practice)) {
+  } else if (report_practice_uses_graphs(&content->result.opportunities.practice)) {
     lumos_text_put(&evidence, "unknown: kernels that CUDA graphs launch have no shapes");
   } else if (lumos_job_has_note(content->job, "sim.flops_unknown")) {
     lumos_text_put(&evidence, "unknown without shapes: record with record_shapes=True");
@@ -232,24 +228,24 @@ static void fill_mfu_tile(const struct report_content *content, struct report_sc
 }
 
 /* Is it CPU time that the change saves? */
-static bool is_of_cpus(const struct diagnosis_story *story, const struct diagnosis_gain *gain) {
+static bool is_of_cpus(const struct report_result *result, const struct diagnosis_gain *gain) {
   const char *kind = gain->opportunity == NULL || gain->opportunity->kind == LUMOS_NO_STRING
                          ? ""
-                         : lumos_string(story->job->strings, gain->opportunity->kind);
+                         : lumos_string(result->job->strings, gain->opportunity->kind);
   return strcmp(kind, "cuda_graphs") == 0 || strcmp(kind, "host") == 0;
 }
 
 /* What the gain is by; the lines above have the step if they tell of the same gain, and what to do. */
-static void put_gain_evidence(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+static void put_gain_evidence(const struct report_result *result, const struct diagnosis_gain *gain,
                               struct lumos_text *out) {
-  struct diagnosis_gain headline = diagnosis_headline_gain(story);
+  struct diagnosis_gain headline = diagnosis_headline_gain(result);
   bool is_told = diagnosis_same_gain(gain, &headline);
-  bool unprofiled = diagnosis_is_slowed(story) && !gain->at_most;
+  bool unprofiled = diagnosis_is_slowed(result) && !gain->at_most;
   lumos_text_put(out, unprofiled ? "Of the unprofiled step. " : "");
   if (is_told) {
-    diagnosis_put_changing(story, gain, out);
+    diagnosis_put_changing(result, gain, out);
   } else {
-    diagnosis_put_step_of(story, gain, out);
+    diagnosis_put_step_of(result, gain, out);
   }
   if (!report_range_known(gain->range)) {
     lumos_text_put(out, gain->at_most ? "; not simulated" : "; its error is unknown");
@@ -257,43 +253,43 @@ static void put_gain_evidence(const struct diagnosis_story *story, const struct 
     lumos_text_put(out, "; 90\xC2\xA0% range of the step ");
     report_put_time_range(out, gain->range.low, gain->range.high);
   }
-  if (report_range_known(gain->range) && gain->range.high >= diagnosis_gain_base(story)) {
+  if (report_range_known(gain->range) && gain->range.high >= diagnosis_gain_base(result)) {
     lumos_text_put(out, ", so it may gain nothing");
   }
-  if (is_of_cpus(story, gain) && story->diagnosis->limit == LUMOS_LIMIT_PROFILER) {
+  if (is_of_cpus(result, gain) && result->diagnosis.limit == LUMOS_LIMIT_PROFILER) {
     lumos_text_put(out, "; some of it may be the profiler\xE2\x80\x99s own time");
   }
-  int64_t spread = story->facts->step_spread;
+  int64_t spread = result->facts.step_spread;
   if (spread != LUMOS_ABSENT && llabs(spread) > gain->share) {
     lumos_text_put(out, "; similar steps differ by more");
   }
   if (!is_told && gain->opportunity != NULL) {
     lumos_text_put(out, ". ");
-    (gain->is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
+    (gain->is_change ? report_put_improvement_action : report_put_opportunity_action)(&result->opportunities,
                                                                                       gain->opportunity, out);
   }
 }
 
 /* No tile where nobody looked for any. Under poor confidence nothing is predicted. */
-static void fill_gain_tile(const struct diagnosis_story *story, struct report_scope *scope) {
+static void fill_gain_tile(const struct report_result *result, struct report_scope *scope) {
   struct lumos_text figure = LUMOS_TEXT_BUFFER;
   struct lumos_text evidence = LUMOS_TEXT_BUFFER;
-  struct diagnosis_gain gain = diagnosis_best_gain(story);
+  struct diagnosis_gain gain = diagnosis_best_gain(result);
   if (gain.share != LUMOS_ABSENT) {
     lumos_text_put(&figure, gain.at_most ? "up to " : "");
-    report_put_share(&figure, diagnosis_told_share(story, &gain));
-    put_gain_evidence(story, &gain, &evidence);
-  } else if (story->opportunities->list.count == 0 && !story->opportunities->none) {
+    report_put_share(&figure, diagnosis_told_share(result, &gain));
+    put_gain_evidence(result, &gain, &evidence);
+  } else if (result->opportunities.list.count == 0 && !result->opportunities.none) {
     return;
-  } else if (diagnosis_predicts(story->diagnosis) && diagnosis_is_slowed(story)) {
+  } else if (diagnosis_predicts(&result->diagnosis) && diagnosis_is_slowed(result)) {
     report_put_share(&figure, LUMOS_ABSENT);
     lumos_text_put(&evidence, "no change saves more than recording costs");
-  } else if (diagnosis_predicts(story->diagnosis)) {
+  } else if (diagnosis_predicts(&result->diagnosis)) {
     report_put_share(&figure, 0);
     lumos_text_put(&evidence, "no kind of work alone shortens the step by 0.5\xC2\xA0%");
   } else {
     report_put_share(&figure, LUMOS_ABSENT);
-    lumos_text_put(&evidence, story->diagnosis->confidence == LUMOS_POOR
+    lumos_text_put(&evidence, result->diagnosis.confidence == LUMOS_POOR
                                   ? "not predicted, because confidence is poor"
                                   : "not predicted, because most is lost outside the recording");
   }
@@ -301,38 +297,38 @@ static void fill_gain_tile(const struct diagnosis_story *story, struct report_sc
 }
 
 /* How far to believe all that, in one word and one sentence. */
-static void fill_confidence(const struct diagnosis_story *story, struct report_scope *scope) {
+static void fill_confidence(const struct report_result *result, struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *item = report_section_item(scope, "confidence");
-  report_set_text(item, "grade", lumos_confidence_name(story->diagnosis->confidence));
-  diagnosis_put_confidence(story, &text);
+  report_set_text(item, "grade", lumos_confidence_name(result->diagnosis.confidence));
+  diagnosis_put_confidence(result, &text);
   report_set_take(item, "reason", &text);
 }
 
-static void fill_sentences(const struct report_content *content, const struct diagnosis_story *story,
+static void fill_sentences(const struct report_content *content, const struct report_result *result,
                            struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_put_title(content, &text);
   report_set_take(scope, "title", &text);
   report_section_if(scope, "has_title", report_title(content) != NULL);
-  report_put_diagnosis(story, &text);
+  report_put_diagnosis(result, &text);
   report_set_take(scope, "diagnosis", &text);
-  diagnosis_put_sentence(story, &text);
+  diagnosis_put_sentence(result, &text);
   report_set_take(scope, "sentence", &text);
-  diagnosis_put_remedy(story, &text);
+  diagnosis_put_remedy(result, &text);
   report_section_if(scope, "has_remedy", text.length > 0);
   report_set_take(scope, "remedy", &text);
 }
 
 void report_fill_first_screen(const struct report_content *content, struct report_scope *scope) {
-  struct diagnosis_story story = report_story(content);
-  fill_sentences(content, &story, scope);
-  fill_confidence(&story, scope);
-  fill_step_tile(&content->facts, scope);
-  if (content->facts.has_streams) {
-    fill_compute_tile(&content->facts, scope);
+  const struct report_result *result = &content->result;
+  fill_sentences(content, result, scope);
+  fill_confidence(result, scope);
+  fill_step_tile(&content->result.facts, scope);
+  if (content->result.facts.has_streams) {
+    fill_compute_tile(&content->result.facts, scope);
     fill_mfu_tile(content, scope);
   }
-  fill_gain_tile(&story, scope);
-  diagnosis_fill_details(&content->facts, content->diagnosis, scope);
+  fill_gain_tile(result, scope);
+  diagnosis_fill_details(&content->result.facts, &content->result.diagnosis, scope);
 }

@@ -6,12 +6,10 @@
 #include "report/diagnosis/words.h"
 #include "report/text/template.h"
 
-struct diagnosis_story report_story(const struct report_content *content);
-
 /* The title that was asked for, or else the diagnosis's first sentence. */
 void report_put_title(const struct report_content *content, struct lumos_text *out);
 /* Both sentences of the diagnosis. */
-void report_put_diagnosis(const struct diagnosis_story *story, struct lumos_text *out);
+void report_put_diagnosis(const struct report_result *result, struct lumos_text *out);
 
 /* Values `title`, `diagnosis` (both sentences), `sentence`, `remedy`; sections `has_title`, `has_remedy`, `confidence`
  * (grade, reason), `tiles` (label, term, figure, evidence), `trust` (the same). */

@@ -6,6 +6,6 @@
 
 /* {"sentences":[...],"step_time":...,"findings":[...],"confidence":{...}}; what is not known is absent. Times are ns,
  * shares fractions of the step, ranks their numbers. */
-void diagnosis_put_json(const struct diagnosis_story *story, struct lumos_text *out);
+void diagnosis_put_json(const struct report_result *result, struct lumos_text *out);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* Means over steps; the worst stand in the details. */
-static void put_errors(const struct diagnosis_story *story, struct lumos_text *out) {
-  int64_t error = story->diagnosis->limit_share;
+static void put_errors(const struct report_result *result, struct lumos_text *out) {
+  int64_t error = result->diagnosis.limit_share;
   if (error == 0) {
     lumos_text_put(out, "The simulation reproduces the measured step exactly");
   } else {
@@ -16,9 +16,9 @@ static void put_errors(const struct diagnosis_story *story, struct lumos_text *o
     report_put_fine_share(out, error);
     lumos_text_put(out, " on average");
   }
-  if (story->facts->transplant_error != LUMOS_ABSENT) {
+  if (result->facts.transplant_error != LUMOS_ABSENT) {
     lumos_text_put(out, ", and one step predicted from another by ");
-    report_put_fine_share(out, llabs(story->facts->transplant_error));
+    report_put_fine_share(out, llabs(result->facts.transplant_error));
     lumos_text_put(out, " on average");
   }
 }
@@ -36,7 +36,7 @@ static void put_others(const struct lumos_diagnosis *diagnosis, struct lumos_tex
   lumos_text_put(out, count > 0 ? "." : "");
 }
 
-static void put_reason(const struct diagnosis_story *story, struct lumos_text *out) {
+static void put_reason(const struct report_result *result, struct lumos_text *out) {
   static const char *const before[LUMOS_LIMITS] = {
       [LUMOS_LIMIT_NOTHING_MEASURED] = "There is no measured step to compare the model with",
       [LUMOS_LIMIT_CHANGED] = "The changed job was never measured, so that its error is unknown",
@@ -57,20 +57,20 @@ static void put_reason(const struct diagnosis_story *story, struct lumos_text *o
       [LUMOS_LIMIT_UNLAUNCHED] = "No launch was recorded for ",
       [LUMOS_LIMIT_UNTIED] = "Who waits for whom is partly unknown, so that waiting stays as measured",
   };
-  enum lumos_limit limit = story->diagnosis->limit;
+  enum lumos_limit limit = result->diagnosis.limit;
   if (limit == LUMOS_LIMIT_NONE) {
-    put_errors(story, out);
+    put_errors(result, out);
     lumos_text_char(out, '.');
     return;
   }
-  bool of_changed = lumos_job_has_note(story->job, "transform.rebuild_of_changed");
-  if (limit == LUMOS_LIMIT_CHANGED && story->diagnosis->limit_share != LUMOS_ABSENT) {
+  bool of_changed = lumos_job_has_note(result->job, "transform.rebuild_of_changed");
+  if (limit == LUMOS_LIMIT_CHANGED && result->diagnosis.limit_share != LUMOS_ABSENT) {
     lumos_text_put(out, "The new configuration was never measured; rebuilt in the recorded one, a step is ");
-    report_put_fine_share(out, story->diagnosis->limit_share);
+    report_put_fine_share(out, result->diagnosis.limit_share);
     lumos_text_put(out, of_changed ? " off the simulated step of the changed job." : " off the measured step.");
     return;
   }
-  if (limit == LUMOS_LIMIT_UNSPLIT && diagnosis_has_all_ranks(story->job)) {
+  if (limit == LUMOS_LIMIT_UNSPLIT && diagnosis_has_all_ranks(result->job)) {
     lumos_text_put(out, "C");
     lumos_text_put(out, diagnosis_unmatched + 1);
   } else {
@@ -78,9 +78,9 @@ static void put_reason(const struct diagnosis_story *story, struct lumos_text *o
                             ? "Rebuilt in its recorded configuration, the changed job misses its simulated step by "
                             : before[limit]);
   }
-  if (story->diagnosis->limit_share != LUMOS_ABSENT) {
+  if (result->diagnosis.limit_share != LUMOS_ABSENT) {
     bool error = limit == LUMOS_LIMIT_REPLAY || limit == LUMOS_LIMIT_CROSS_STEP || limit == LUMOS_LIMIT_REBUILD;
-    (error ? report_put_fine_share : report_put_share)(out, story->diagnosis->limit_share);
+    (error ? report_put_fine_share : report_put_share)(out, result->diagnosis.limit_share);
     lumos_text_put(out, error || limit == LUMOS_LIMIT_VARIATION || limit == LUMOS_LIMIT_RECORDING ? ""
                         : limit == LUMOS_LIMIT_PROFILER       ? " of the step on CPUs"
                         : limit == LUMOS_LIMIT_UNLAUNCHED     ? " of the kernels and copies"
@@ -91,7 +91,7 @@ static void put_reason(const struct diagnosis_story *story, struct lumos_text *o
   lumos_text_char(out, '.');
 }
 
-void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out) {
-  put_reason(story, out);
-  put_others(story->diagnosis, out);
+void diagnosis_put_confidence(const struct report_result *result, struct lumos_text *out) {
+  put_reason(result, out);
+  put_others(&result->diagnosis, out);
 }

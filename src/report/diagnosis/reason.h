@@ -5,6 +5,6 @@
 #include "report/diagnosis/words.h"
 
 /* "The simulation misses the measured step by 0.09 % on average." */
-void diagnosis_put_confidence(const struct diagnosis_story *story, struct lumos_text *out);
+void diagnosis_put_confidence(const struct report_result *result, struct lumos_text *out);
 
 #endif

@@ -11,13 +11,14 @@
 
 enum { TEN = 10, HUNDRED_THOUSAND = 100000 };
 
-static bool is_doubtful(const struct diagnosis_story *story) { return story->diagnosis->confidence == LUMOS_POOR; }
+static bool is_doubtful(const struct report_result *result) { return result->diagnosis.confidence == LUMOS_POOR; }
 
 /* A name as recorded, in typographic quotes, cut where it is long. */
-static void put_name(const struct diagnosis_story *story, lumos_string_id name, struct lumos_text *out) {
+static void put_name(const struct report_result *result, lumos_string_id name, struct lumos_text *out) {
   enum { LONGEST = 60 };
   lumos_text_put(out, "\xE2\x80\x9C");
-  report_put_cut(out, lumos_string(story->job->strings, name), lumos_string_length(story->job->strings, name), LONGEST);
+  report_put_cut(out, lumos_string(result->job->strings, name), lumos_string_length(result->job->strings, name),
+                 LONGEST);
   lumos_text_put(out, "\xE2\x80\x9D");
 }
 
@@ -40,22 +41,21 @@ static const char *const actions[LUMOS_CAUSES] = {
 };
 
 /* "Look at what rank 2 does before "aten::foo": it spends 990 ms more there in a step than similar ranks." */
-static void put_where(const struct diagnosis_story *story, const struct lumos_finding *finding,
-                      struct lumos_text *out) {
-  int32_t rank = story->job->ranks.items[finding->ranks[0]].rank;
+static void put_where(const struct report_result *result, const struct lumos_finding *finding, struct lumos_text *out) {
+  int32_t rank = result->job->ranks.items[finding->ranks[0]].rank;
   if (finding->before_op) {
     lumos_text_format(out, "Look at what rank %d does ", rank);
     if (finding->annotation != LUMOS_NO_STRING) {
       lumos_text_put(out, "in ");
-      put_name(story, finding->annotation, out);
+      put_name(result, finding->annotation, out);
       lumos_text_char(out, ' ');
     }
     lumos_text_put(out, "before ");
-    put_name(story, finding->op, out);
+    put_name(result, finding->op, out);
     lumos_text_put(out, ", where no op was recorded (with_stack=True would show more): ");
   } else {
     lumos_text_put(out, "Look at ");
-    put_name(story, finding->op, out);
+    put_name(result, finding->op, out);
     lumos_text_format(out, " on rank %d: ", rank);
   }
   lumos_text_put(out, "it spends ");
@@ -96,16 +96,16 @@ static void put_other_schedule(const struct lumos_job *job, struct lumos_text *o
 }
 
 /* What the job does not do already. */
-static void put_what_is_left(const struct diagnosis_story *story, const struct lumos_finding *finding,
+static void put_what_is_left(const struct report_result *result, const struct lumos_finding *finding,
                              struct lumos_text *out) {
   const char *kind = finding->cause == LUMOS_CAUSE_COPIES          ? "copy"
                      : finding->cause == LUMOS_CAUSE_COMMUNICATION ? "communication"
                                                                    : NULL;
-  const char *op = finding->op != LUMOS_NO_STRING ? lumos_string(story->job->strings, finding->op) : "";
-  if (finding->cause == LUMOS_CAUSE_BUBBLE && diagnosis_lacks_stages(story->job)) {
+  const char *op = finding->op != LUMOS_NO_STRING ? lumos_string(result->job->strings, finding->op) : "";
+  if (finding->cause == LUMOS_CAUSE_BUBBLE && diagnosis_lacks_stages(result->job)) {
     lumos_text_put(out, "Record all pipeline stages, to see what the others wait for");
   } else if (kind != NULL) {
-    (void)report_put_advice(&story->opportunities->practice, kind, out);
+    (void)report_put_advice(&result->opportunities.practice, kind, out);
     out->length--; /* its full stop */
   } else if (finding->cause == LUMOS_CAUSE_DATA_LOADER && strstr(op, "_SingleProcess") != NULL) {
     lumos_text_put(out, "Load data in worker processes: DataLoader(num_workers=\xE2\x80\xA6)");
@@ -113,10 +113,10 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
     lumos_text_put(out, strstr(op, "DeviceSynchronize") != NULL /* cuda's and hip's */
                             ? "Remove torch.cuda.synchronize() from the step"
                             : "Remove synchronizations such as .item() and .cpu() from the step");
-  } else if (finding->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis_has_all_ranks(story->job)) {
+  } else if (finding->cause == LUMOS_CAUSE_NOT_RECORDED && diagnosis_has_all_ranks(result->job)) {
     lumos_text_put(out, finding->waiting > 0 ? "Record several steps, beginning with the same one on all ranks"
                                              : "Record more steps, with CPU and CUDA activities");
-  } else if (finding->cause == LUMOS_CAUSE_UNSPLIT && diagnosis_has_all_ranks(story->job)) {
+  } else if (finding->cause == LUMOS_CAUSE_UNSPLIT && diagnosis_has_all_ranks(result->job)) {
     lumos_text_put(out, "Record with a PyTorch that writes sequence numbers of collectives (Seq), so that waiting can "
                         "be split from transfer");
   } else {
@@ -125,7 +125,7 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
                         : finding->cause == LUMOS_CAUSE_SLOW_CPU ? "Give "
                                                                  : "Check clock, temperature and power limit of ");
     if (of_rank && finding->rank_count == 1) {
-      lumos_text_format(out, "rank %d\xE2\x80\x99s", story->job->ranks.items[finding->ranks[0]].rank);
+      lumos_text_format(out, "rank %d\xE2\x80\x99s", result->job->ranks.items[finding->ranks[0]].rank);
     } else {
       lumos_text_put(out, of_rank ? "each late rank\xE2\x80\x99s" : "");
     }
@@ -134,29 +134,29 @@ static void put_what_is_left(const struct diagnosis_story *story, const struct l
 }
 
 /* CUDA graphs, unless one op is to blame or most of the CPU's time is unknown; and fewer kernels, where that saves anything. */
-static void put_cpu_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
+static void put_cpu_action(const struct report_result *result, const struct lumos_finding *finding,
                            struct lumos_text *out) {
   bool known = finding->op != LUMOS_NO_STRING && finding->op_time > finding->time / TEN;
-  if (diagnosis_blames_op(story, finding)) {
+  if (diagnosis_blames_op(result, finding)) {
     lumos_text_put(out, "Look at what the CPU does in ");
-    put_name(story, finding->op, out);
+    put_name(result, finding->op, out);
     lumos_text_put(out, ": it takes ");
     report_put_time(out, finding->op_time);
     lumos_text_put(out, " of that time");
     return;
   }
-  if (!known && story->diagnosis->limit == LUMOS_LIMIT_CPU_UNKNOWN && is_doubtful(story)) {
+  if (!known && result->diagnosis.limit == LUMOS_LIMIT_CPU_UNKNOWN && is_doubtful(result)) {
     lumos_text_put(out, "Record with with_stack=True, to see what the CPU does in gaps and unusually long calls");
     return;
   }
-  report_put_graphs_advice(&story->opportunities->practice, out);
-  bool fuses = story->opportunities->changes.count == 0 &&
-               !diagnosis_fusing_is_idle(story) && /* else it has its own gain */
-               !story->opportunities->practice.launches_nothing;
+  report_put_graphs_advice(&result->opportunities.practice, out);
+  bool fuses = result->opportunities.changes.count == 0 &&
+               !diagnosis_fusing_is_idle(result) && /* else it has its own gain */
+               !result->opportunities.practice.launches_nothing;
   lumos_text_put(out, fuses ? ", or fuse kernels so that fewer are launched" : "");
   if (known) {
     lumos_text_put(out, "; the op that costs most is ");
-    put_name(story, finding->op, out);
+    put_name(result, finding->op, out);
     lumos_text_put(out, ", ");
     report_put_time(out, finding->op_time);
     lumos_text_put(out, " of that time");
@@ -164,8 +164,8 @@ static void put_cpu_action(const struct diagnosis_story *story, const struct lum
 }
 
 /* What a rank was late by as recorded, for the cause of the finding, of a mean step. */
-static int64_t recorded_delay(const struct diagnosis_story *story, enum lumos_cause cause, uint32_t rank) {
-  const struct lumos_job *job = story->job;
+static int64_t recorded_delay(const struct report_result *result, enum lumos_cause cause, uint32_t rank) {
+  const struct lumos_job *job = result->job;
   const char *wanted = cause == LUMOS_CAUSE_SLOW_GPU ? "compute" : "host";
   int64_t sum = 0, steps = 0;
   for (size_t i = 0; i < job->metrics.count; i++) {
@@ -181,30 +181,30 @@ static int64_t recorded_delay(const struct diagnosis_story *story, enum lumos_ca
   return steps > 0 && sum > 0 ? sum / steps : 0;
 }
 
-static int64_t most_recorded(const struct diagnosis_story *story, const struct lumos_finding *finding) {
+static int64_t most_recorded(const struct report_result *result, const struct lumos_finding *finding) {
   int64_t most = 0;
   for (uint32_t i = 0; i < finding->rank_count; i++) {
-    int64_t delay = recorded_delay(story, finding->cause, finding->ranks[i]);
+    int64_t delay = recorded_delay(result, finding->cause, finding->ranks[i]);
     most = delay > most ? delay : most;
   }
   return most;
 }
 
 /* Ranks that are late mostly since the job was changed have no fault to look for. */
-static bool is_late_by_change(const struct diagnosis_story *story, const struct lumos_finding *finding) {
-  return story->facts->edited && finding->rank_count > 0 &&
-         most_recorded(story, finding) < diagnosis_time_late(finding) / 2;
+static bool is_late_by_change(const struct report_result *result, const struct lumos_finding *finding) {
+  return result->facts.edited && finding->rank_count > 0 &&
+         most_recorded(result, finding) < diagnosis_time_late(finding) / 2;
 }
 
 /* "The change makes the difference: as recorded, rank 1's GPU was 726 us late" */
-static void put_change_of_delay(const struct diagnosis_story *story, const struct lumos_finding *finding,
+static void put_change_of_delay(const struct report_result *result, const struct lumos_finding *finding,
                                 struct lumos_text *out) {
   const char *part = finding->cause == LUMOS_CAUSE_SLOW_GPU ? "GPU" : "CPU";
-  int64_t recorded = most_recorded(story, finding);
+  int64_t recorded = most_recorded(result, finding);
   bool one = finding->rank_count == 1;
   lumos_text_put(out, "The change makes the difference: as recorded, ");
   if (one) {
-    lumos_text_format(out, "rank %d\xE2\x80\x99s %s was ", story->job->ranks.items[finding->ranks[0]].rank, part);
+    lumos_text_format(out, "rank %d\xE2\x80\x99s %s was ", result->job->ranks.items[finding->ranks[0]].rank, part);
   } else {
     lumos_text_format(out, "their %ss were ", part);
   }
@@ -217,45 +217,45 @@ static void put_change_of_delay(const struct diagnosis_story *story, const struc
   }
 }
 
-static void put_action(const struct diagnosis_story *story, const struct lumos_finding *finding,
+static void put_action(const struct report_result *result, const struct lumos_finding *finding,
                        struct lumos_text *out) {
   bool late = finding->cause == LUMOS_CAUSE_SLOW_CPU || finding->cause == LUMOS_CAUSE_SLOW_GPU;
-  if (late && is_late_by_change(story, finding)) {
-    put_change_of_delay(story, finding, out);
+  if (late && is_late_by_change(result, finding)) {
+    put_change_of_delay(result, finding, out);
     return;
   }
   if (late && finding->op != LUMOS_NO_STRING && finding->rank_count > 0) {
-    put_where(story, finding, out);
+    put_where(result, finding, out);
     return;
   }
-  if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, story->facts->edited, out)) {
+  if (finding->cause == LUMOS_CAUSE_IMBALANCE && put_split(finding, result->facts.edited, out)) {
     return;
   }
   if (finding->cause == LUMOS_CAUSE_CPU_BOUND) {
-    put_cpu_action(story, finding, out);
+    put_cpu_action(result, finding, out);
     return;
   }
-  put_what_is_left(story, finding, out);
+  put_what_is_left(result, finding, out);
   if (finding->cause == LUMOS_CAUSE_UNRECORDED_RANK && finding->cpu_time >= finding->time / 2) {
     lumos_text_put(out, ": ");
     report_put_time(out, finding->cpu_time);
     lumos_text_put(out, " of the delay pass on the CPU, while the GPU waits for work that was not recorded");
-  } else if (finding->cause == LUMOS_CAUSE_BUBBLE && !diagnosis_lacks_stages(story->job)) {
-    put_other_schedule(story->job, out);
+  } else if (finding->cause == LUMOS_CAUSE_BUBBLE && !diagnosis_lacks_stages(result->job)) {
+    put_other_schedule(result->job, out);
   } else if (late && is_large_ratio(finding->ratio)) {
     lumos_text_put(out, finding->cause == LUMOS_CAUSE_SLOW_CPU ? ": its threads take " : ": its kernels take ");
     diagnosis_put_ratio(finding->ratio, out);
     lumos_text_put(out, " as long as those of similar ranks");
   } else if (finding->cause == LUMOS_CAUSE_COMMUNICATION && finding->op != LUMOS_NO_STRING) {
     lumos_text_put(out, "; most of it is ");
-    lumos_text_put(out, lumos_string(story->job->strings, finding->op));
-    const struct lumos_group *group = finding->group != LUMOS_NONE ? &story->job->groups.items[finding->group] : NULL;
+    lumos_text_put(out, lumos_string(result->job->strings, finding->op));
+    const struct lumos_group *group = finding->group != LUMOS_NONE ? &result->job->groups.items[finding->group] : NULL;
     if (group != NULL && group->role != 0) {
       lumos_text_format(out, " of the %s group", lumos_role_name(group->role));
     }
   } else if (finding->cause == LUMOS_CAUSE_SYNCHRONIZATION && finding->op != LUMOS_NO_STRING) {
     lumos_text_put(out, "; most blocking is in ");
-    put_name(story, finding->op, out);
+    put_name(result, finding->op, out);
   }
 }
 
@@ -339,108 +339,107 @@ static bool limits_cpus(const struct lumos_job *job) {
 }
 
 /* Does the cure of a delay gain clearly less than the delay? Then something else is nearly as late. */
-static bool gains_less(const struct diagnosis_story *story, const struct diagnosis_gain *cure) {
+static bool gains_less(const struct report_result *result, const struct diagnosis_gain *cure) {
   enum { MOST = 90 }; /* per cent of the delay: a gain of more needs no explanation */
   bool whole = cure->is_change && diagnosis_needs_change(cure->cause);
-  int64_t saved = whole ? report_opportunity_gain(story->opportunities, cure->time) : LUMOS_ABSENT;
-  return saved != LUMOS_ABSENT && saved < diagnosis_time_late(&story->diagnosis->findings[0]) / 100 * MOST;
+  int64_t saved = whole ? report_opportunity_gain(&result->opportunities, cure->time) : LUMOS_ABSENT;
+  return saved != LUMOS_ABSENT && saved < diagnosis_time_late(&result->diagnosis.findings[0]) / 100 * MOST;
 }
 
 /* The gain of something else is what the remedy is about. */
-static bool is_outdone(const struct diagnosis_story *story, const struct diagnosis_gain *cure) {
-  struct diagnosis_gain gain = diagnosis_headline_gain(story);
-  return !diagnosis_only_computes(story) && !diagnosis_same_gain(&gain, cure);
+static bool is_outdone(const struct report_result *result, const struct diagnosis_gain *cure) {
+  struct diagnosis_gain gain = diagnosis_headline_gain(result);
+  return !diagnosis_only_computes(result) && !diagnosis_same_gain(&gain, cure);
 }
 
-void diagnosis_put_next_late(const struct diagnosis_story *story, struct lumos_text *out) {
-  struct diagnosis_gain cure = diagnosis_cure(story);
-  if (is_outdone(story, &cure) && gains_less(story, &cure)) {
+void diagnosis_put_next_late(const struct report_result *result, struct lumos_text *out) {
+  struct diagnosis_gain cure = diagnosis_cure(result);
+  if (is_outdone(result, &cure) && gains_less(result, &cure)) {
     lumos_text_put(out, "; without that delay, ");
-    bool still = story->diagnosis->findings[0].cause == LUMOS_CAUSE_SLOW_CPU && limits_cpus(story->job);
-    put_next_limit(story->job, still ? " still" : "", false, out);
+    bool still = result->diagnosis.findings[0].cause == LUMOS_CAUSE_SLOW_CPU && limits_cpus(result->job);
+    put_next_limit(result->job, still ? " still" : "", false, out);
   }
 }
 
 /* The action behind a gain that is no cure of the first finding. */
-static void put_action_of(const struct diagnosis_story *story, const struct diagnosis_gain *gain,
+static void put_action_of(const struct report_result *result, const struct diagnosis_gain *gain,
                           struct lumos_text *out) {
-  (gain->is_change ? report_put_improvement_action : report_put_opportunity_action)(story->opportunities,
+  (gain->is_change ? report_put_improvement_action : report_put_opportunity_action)(&result->opportunities,
                                                                                     gain->opportunity, out);
 }
 
 /* Nothing was recorded on any GPU. */
-static void put_recording_gpus(const struct diagnosis_story *story, struct lumos_text *out) {
-  if (story->diagnosis->step_time > 0) {
+static void put_recording_gpus(const struct report_result *result, struct lumos_text *out) {
+  if (result->diagnosis.step_time > 0) {
     lumos_text_put(out, "If the job uses GPUs, record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].");
   }
 }
 
-void diagnosis_put_action(const struct diagnosis_story *story, struct lumos_text *out) {
-  struct diagnosis_gain best = diagnosis_best_gain(story);
-  if (diagnosis_only_computes(story)) {
+void diagnosis_put_action(const struct report_result *result, struct lumos_text *out) {
+  struct diagnosis_gain best = diagnosis_best_gain(result);
+  if (diagnosis_only_computes(result)) {
     if (best.opportunity != NULL) {
-      put_action_of(story, &best, out);
+      put_action_of(result, &best, out);
     }
-  } else if (story->diagnosis->count > 0) {
-    put_action(story, &story->diagnosis->findings[0], out);
+  } else if (result->diagnosis.count > 0) {
+    put_action(result, &result->diagnosis.findings[0], out);
     lumos_text_char(out, '.');
   } else {
-    put_recording_gpus(story, out);
+    put_recording_gpus(result, out);
   }
 }
 
 /* "; without that delay a step would take 33.0 ms (-21.6 %)" behind what to do. */
-static void put_gain_of_action(const struct diagnosis_story *story, const struct diagnosis_gain *gain, size_t start,
+static void put_gain_of_action(const struct report_result *result, const struct diagnosis_gain *gain, size_t start,
                                struct lumos_text *out) {
   bool goes_on = out->length > start && out->bytes[out->length - 1] == '.';
   out->length -= goes_on;
   lumos_text_put(out, goes_on ? "; " : "");
   size_t clause = out->length;
-  diagnosis_put_gain(story, gain, out);
+  diagnosis_put_gain(result, gain, out);
   if (goes_on) {
     out->bytes[clause] = lumos_ascii_lower(out->bytes[clause]);
   }
 }
 
 /* ", while removing that delay alone would save 1.5 %" */
-static void put_outdone(const struct diagnosis_story *story, const struct diagnosis_gain *cure,
-                        struct lumos_text *out) {
+static void put_outdone(const struct report_result *result, const struct diagnosis_gain *cure, struct lumos_text *out) {
   lumos_text_put(out, ", while ");
   size_t clause = out->length;
-  diagnosis_put_changing(story, cure, out);
+  diagnosis_put_changing(result, cure, out);
   out->bytes[clause] = lumos_ascii_lower(out->bytes[clause]);
   lumos_text_put(out, cure->at_most ? " alone would save up to " : " alone would save ");
-  report_put_share(out, diagnosis_told_share(story, cure));
+  report_put_share(out, diagnosis_told_share(result, cure));
 }
 
-void diagnosis_put_remedy(const struct diagnosis_story *story, struct lumos_text *out) {
-  struct diagnosis_gain gain = diagnosis_headline_gain(story), cure = diagnosis_cure(story);
-  bool outdone = is_outdone(story, &cure);
+void diagnosis_put_remedy(const struct report_result *result, struct lumos_text *out) {
+  struct diagnosis_gain gain = diagnosis_headline_gain(result), cure = diagnosis_cure(result);
+  bool outdone = is_outdone(result, &cure);
   size_t start = out->length;
-  bool after = diagnosis_asks_to_record(story) && gain.share != LUMOS_ABSENT;
+  bool after = diagnosis_asks_to_record(result) && gain.share != LUMOS_ABSENT;
   if (after) { /* one order of both */
     lumos_text_put(out, "First ");
-    diagnosis_put_action(story, out);
+    diagnosis_put_action(result, out);
     out->bytes[start + sizeof "First " - 1] = lumos_ascii_lower(out->bytes[start + sizeof "First " - 1]);
     lumos_text_put(out, " Then ");
     size_t then = out->length;
-    put_action_of(story, &gain, out);
+    put_action_of(result, &gain, out);
     out->bytes[then] = lumos_ascii_lower(out->bytes[then]);
     outdone = false;
   } else if (outdone) {
-    put_action_of(story, &gain, out);
+    put_action_of(result, &gain, out);
   } else {
-    diagnosis_put_action(story, out);
+    diagnosis_put_action(result, out);
   }
   if (gain.share == LUMOS_ABSENT) {
     return;
   }
-  put_gain_of_action(story, &gain, start, out);
+  put_gain_of_action(result, &gain, start, out);
   if (outdone) {
-    put_outdone(story, &cure, out);
-  } else if (gains_less(story, &gain)) {
+    put_outdone(result, &cure, out);
+  } else if (gains_less(result, &gain)) {
     lumos_text_put(out, "; less than the delay, because ");
-    put_next_limit(story->job, " then", true, out);
+    put_next_limit(result->job, " then", true, out);
   }
   lumos_text_char(out, '.');
 }

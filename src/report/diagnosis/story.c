@@ -8,9 +8,9 @@ enum { TEN = 10 };
 
 const char diagnosis_unmatched[] = "communication that could not be matched between ranks takes ";
 
-bool diagnosis_is_slowed(const struct diagnosis_story *story) {
-  int64_t cost = diagnosis_recording_cost(story->facts);
-  return report_share(cost, story->diagnosis->step_time) >= DIAGNOSIS_LARGE_SHARE;
+bool diagnosis_is_slowed(const struct report_result *result) {
+  int64_t cost = diagnosis_recording_cost(&result->facts);
+  return report_share(cost, result->diagnosis.step_time) >= DIAGNOSIS_LARGE_SHARE;
 }
 
 bool diagnosis_moves_layers(const struct lumos_finding *finding) {

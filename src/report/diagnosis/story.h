@@ -1,20 +1,11 @@
-/* What the sentences of the diagnosis are made of, and what several of them say alike. */
+/* What several sentences of the diagnosis say alike. */
 #ifndef LUMOS_REPORT_DIAGNOSIS_STORY_H
 #define LUMOS_REPORT_DIAGNOSIS_STORY_H
 
-#include "report/content/opportunities.h"
-#include <lumos/diagnosis.h>
-
-/* Nothing is owned. */
-struct diagnosis_story {
-  const struct lumos_job *job;
-  const struct report_facts *facts;
-  const struct report_opportunities *opportunities;
-  const struct lumos_diagnosis *diagnosis;
-};
+#include "report/diagnosis/result.h"
 
 /* Recorded steps are so much longer than steps without the profiler that this belongs beside their time, and each gain. */
-bool diagnosis_is_slowed(const struct diagnosis_story *story);
+bool diagnosis_is_slowed(const struct report_result *result);
 
 /* Layers of an imbalanced stage are known, and it should hold fewer. */
 bool diagnosis_moves_layers(const struct lumos_finding *finding);

@@ -42,12 +42,12 @@ static void put_parts(const struct report_facts *facts, struct lumos_text *out) 
 
 static void fill_parts(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  struct diagnosis_story story = report_story(content);
+  const struct report_result *result = &content->result;
   report_section(root, "parts");
-  if (content->facts.has_streams) {
-    put_parts(&content->facts, &text);
+  if (content->result.facts.has_streams) {
+    put_parts(&content->result.facts, &text);
     lumos_text_char(&text, '.');
-    diagnosis_put_own_delay(&story, &text);
+    diagnosis_put_own_delay(result, &text);
   }
   if (text.length > 0) {
     report_set_take(report_section_item(root, "parts"), "parts", &text);
@@ -58,9 +58,9 @@ static void fill_parts(const struct report_content *content, struct report_scope
 static void fill_range(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_section(root, "step_range");
-  if (content->facts.edited) {
-    report_put_step_range(&content->facts, true, &text);
-    report_put_left_out(&content->facts, &text);
+  if (content->result.facts.edited) {
+    report_put_step_range(&content->result.facts, true, &text);
+    report_put_left_out(&content->result.facts, &text);
     report_set_take(report_section_item(root, "step_range"), "range_text", &text);
   }
 }
@@ -68,8 +68,8 @@ static void fill_range(const struct report_content *content, struct report_scope
 /* The best of a list, so that there are ACTIONS rows at most. Returns how many there are. */
 static size_t fill_rows(const struct report_content *content, const struct report_opportunity_list *list, size_t rows,
                         struct report_scope **section, struct report_scope *root) {
-  const struct report_opportunities *opportunities = &content->opportunities;
-  struct diagnosis_story story = report_story(content);
+  const struct report_opportunities *opportunities = &content->result.opportunities;
+  const struct report_result *result = &content->result;
   bool changes = list == &opportunities->changes;
   for (size_t i = 0; i < list->count && rows < ACTIONS; i++) {
     const struct report_opportunity *one = &list->items[i];
@@ -84,8 +84,8 @@ static size_t fill_rows(const struct report_content *content, const struct repor
     report_set_take(row, "work", &text);
     report_put_time(&text, one->half);
     report_set_take(row, "time", &text);
-    diagnosis_put_row_gain(&story, one->half, &text);
-    lumos_text_put(&text, diagnosis_is_slowed(&story) && diagnosis_row_gain(&story, one->half) > 0
+    diagnosis_put_row_gain(result, one->half, &text);
+    lumos_text_put(&text, diagnosis_is_slowed(result) && diagnosis_row_gain(result, one->half) > 0
                               ? " of the unprofiled step"
                               : "");
     report_set_take(row, "gain", &text);
@@ -100,9 +100,9 @@ static size_t fill_rows(const struct report_content *content, const struct repor
 static void fill_actions(const struct report_content *content, struct report_scope *root) {
   struct report_scope *section = NULL;
   report_section(root, "actions");
-  if (content->diagnosis->confidence != LUMOS_POOR) {
-    size_t rows = fill_rows(content, &content->opportunities.changes, 0, &section, root);
-    (void)fill_rows(content, &content->opportunities.list, rows, &section, root);
+  if (content->result.diagnosis.confidence != LUMOS_POOR) {
+    size_t rows = fill_rows(content, &content->result.opportunities.changes, 0, &section, root);
+    (void)fill_rows(content, &content->result.opportunities.list, rows, &section, root);
   }
 }
 

@@ -115,8 +115,8 @@ static void put_verdict(struct frame *frame, const struct report_content *conten
                         const struct report_picture *picture) {
   struct lumos_text sentence = LUMOS_TEXT_BUFFER;
   struct lumos_text finding = LUMOS_TEXT_BUFFER;
-  struct diagnosis_story story = report_story(content);
-  diagnosis_put_sentence(&story, &sentence);
+  const struct report_result *result = &content->result;
+  diagnosis_put_sentence(result, &sentence);
   picture->finding(content, &finding);
   if (finding.length < 2 || sentence.length == 0 ||
       memmem(sentence.bytes, sentence.length, finding.bytes + 1, finding.length - 1) == NULL) {

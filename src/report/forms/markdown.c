@@ -72,10 +72,10 @@ static void fill_metric_tables(const struct report_content *content, struct repo
 static void fill_metric_findings(const struct report_content *content, struct report_scope *root) {
   const struct report_table *metrics = &content->tables[TABLE_METRICS];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  report_put_path_finding(&content->facts, &metrics[METRICS_PATH_KINDS], &metrics[METRICS_PATH_RANKS], &text);
+  report_put_path_finding(&content->result.facts, &metrics[METRICS_PATH_KINDS], &metrics[METRICS_PATH_RANKS], &text);
   report_section_if(root, "has_path", text.length > 0);
   report_set_take(root, "path_finding", &text);
-  report_put_idle_finding(&content->facts, &text);
+  report_put_idle_finding(&content->result.facts, &text);
   report_section_if(root, "has_configuration", report_table_rows(&content->tables[TABLE_CONFIGURATION]) > 0);
   report_section_if(root, "has_change", report_table_rows(&content->tables[TABLE_CHANGE]) > 0);
   report_section_if(root, "has_idle", text.length > 0);
@@ -94,7 +94,7 @@ static void fill_tables(const struct report_content *content, struct report_scop
     report_table_markdown(&content->tables[places[i].number], &text);
     report_set_take(root, places[i].name, &text);
   }
-  report_section_if(root, "has_streams", content->facts.has_streams && content->facts.ranks.count > 0);
+  report_section_if(root, "has_streams", content->result.facts.has_streams && content->result.facts.ranks.count > 0);
   report_section_if(root, "has_collectives", report_table_rows(&content->tables[TABLE_COLLECTIVES]) > 0);
   report_section_if(root, "has_model", report_table_rows(&content->tables[TABLE_MODEL]) > 0);
   report_section_if(root, "has_kernels", report_table_rows(&content->tables[TABLE_KERNELS]) > 0);
@@ -123,14 +123,15 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_put_subject(content, &text);
   report_set_take(root, "subject", &text);
   report_fill_first_screen(content, root);
-  if (content->facts.has_streams) {
-    report_put_breakdown_finding(&content->facts, &text);
+  if (content->result.facts.has_streams) {
+    report_put_breakdown_finding(&content->result.facts, &text);
   }
   report_set_take(root, "breakdown_finding", &text);
-  report_put_opportunities_finding(&content->opportunities, &text);
+  report_put_opportunities_finding(&content->result.opportunities, &text);
   report_set_take(root, "opportunities_finding", &text);
-  report_section_if(root, "has_opportunities", content->opportunities.list.count > 0 || content->opportunities.none);
-  report_put_timeline_finding(&content->facts, &text);
+  report_section_if(root, "has_opportunities",
+                    content->result.opportunities.list.count > 0 || content->result.opportunities.none);
+  report_put_timeline_finding(&content->result.facts, &text);
   report_set_take(root, "timeline_finding", &text);
   report_put_busy_finding(&content->busy, &text);
   report_section_if(root, "has_busy", text.length > 0);
@@ -140,7 +141,7 @@ static void fill_model(const struct report_content *content, struct report_scope
   report_set_take(root, "memory_finding", &text);
   report_put_dependencies_finding(&content->dependencies, &text);
   report_set_take(root, "dependencies_finding", &text);
-  report_put_pipeline_finding(&content->passes, &content->facts, &text);
+  report_put_pipeline_finding(&content->passes, &content->result.facts, &text);
   report_set_take(root, "pipeline_finding", &text);
   report_section_if(root, "has_pipeline", content->passes.stages.count > 0);
   report_put_layers_finding(&content->layers, &text);

@@ -87,7 +87,7 @@ static void fill_parts(const struct report_facts *facts, const struct report_par
 /* Why GPUs idle: beside the breakdown, with a picture where it is much. */
 static void fill_idle(const struct page *page, struct report_scope *root) {
   enum { MUCH = 50000 }; /* millionths of the step: less is a bar that cannot be read */
-  const struct report_facts *facts = &page->content->facts;
+  const struct report_facts *facts = &page->content->result.facts;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
   report_section(root, "idle");
@@ -110,7 +110,7 @@ static void fill_idle(const struct page *page, struct report_scope *root) {
 }
 
 static void fill_breakdown(const struct page *page, struct report_scope *root) {
-  const struct report_facts *facts = &page->content->facts;
+  const struct report_facts *facts = &page->content->result.facts;
   report_section(root, "breakdown");
   if (!facts->has_streams || facts->ranks.count == 0) {
     return;
@@ -121,8 +121,8 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
   report_put_breakdown_finding(facts, &text);
   report_set_take(section, "breakdown_finding", &text);
   report_put_breakdown_reading(facts, &text);
-  struct diagnosis_story story = report_story(page->content);
-  diagnosis_put_own_delay(&story, &text);
+  const struct report_result *result = &page->content->result;
+  diagnosis_put_own_delay(result, &text);
   report_set_take(section, "breakdown_reading", &text);
   report_breakdown_scene(facts, &scene);
   report_set_scene(section, &scene, "breakdown_picture");
@@ -133,7 +133,7 @@ static void fill_breakdown(const struct page *page, struct report_scope *root) {
 }
 
 static void fill_change_pictures(const struct page *page, struct report_scope *section) {
-  const struct report_facts *facts = &page->content->facts;
+  const struct report_facts *facts = &page->content->result.facts;
   const struct report_table *table = &page->content->tables[TABLE_CHANGE];
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
@@ -185,7 +185,7 @@ static void fill_change(const struct page *page, struct report_scope *root) {
   if (report_table_rows(&page->content->tables[TABLE_CONFIGURATION]) > 0) {
     struct report_scope *item = report_section_item(section, "configuration");
     set_table(page, item, TABLE_CONFIGURATION, "table");
-    report_put_batch_reading(&page->content->facts, &text);
+    report_put_batch_reading(&page->content->result.facts, &text);
     report_section_if(item, "has_batch", text.length > 0);
     report_set_take(item, "batch", &text);
   }
@@ -203,12 +203,12 @@ static void set_length(struct report_scope *scope, const char *name, int64_t par
 
 /* A row's gain: of the step that the reader would otherwise have. */
 struct gains {
-  const struct diagnosis_story *story;
+  const struct report_result *result;
   const struct report_table *works; /* of the list, row by row */
   int64_t most;                     /* of the longest bar */
 };
 
-static int64_t gain_of(const struct gains *gains, int64_t time) { return diagnosis_row_gain(gains->story, time); }
+static int64_t gain_of(const struct gains *gains, int64_t time) { return diagnosis_row_gain(gains->result, time); }
 
 static void set_gain_range(const struct gains *gains, struct report_range of, struct report_scope *scope) {
   report_section(scope, "range");
@@ -225,10 +225,10 @@ static void set_gain_range(const struct gains *gains, struct report_range of, st
 static void fill_gain(const struct gains *gains, const struct diagnosis_gain *gain, const struct lumos_text *why,
                       struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  const struct diagnosis_story *story = gains->story;
-  int64_t share = gain->at_most ? gain->share : gain_of(gains, gain->time), base = diagnosis_gain_base(story);
-  diagnosis_put_step_of(story, gain, &text);
-  if (share <= 0 && diagnosis_is_slowed(story)) {
+  const struct report_result *result = gains->result;
+  int64_t share = gain->at_most ? gain->share : gain_of(gains, gain->time), base = diagnosis_gain_base(result);
+  diagnosis_put_step_of(result, gain, &text);
+  if (share <= 0 && diagnosis_is_slowed(result)) {
     lumos_text_put(&text, "; not less than the ");
     report_put_time_beside(&text, base, gain->time);
     lumos_text_put(&text, " that a step takes without the profiler");
@@ -241,7 +241,7 @@ static void fill_gain(const struct gains *gains, const struct diagnosis_gain *ga
     lumos_text_put(&text, "up to \xE2\x88\x92");
     report_put_share(&text, share);
   } else {
-    diagnosis_put_row_gain(story, gain->time, &text);
+    diagnosis_put_row_gain(result, gain->time, &text);
   }
   report_set_take(scope, "gain", &text);
   set_length(scope, "length", share, gains->most);
@@ -268,12 +268,12 @@ static bool waits_for_its_cpu_alone(const struct lumos_job *job) {
 /* "; less than half of its 19.1 ms, because the CPU then limits the step": of the work of a row. */
 static void put_cpu_limit(const struct gains *gains, const struct report_opportunity *item, struct lumos_text *out) {
   enum { TIME_COLUMN = 1, MOST = 90 }; /* per cent of half of its time: a gain of more needs no explanation */
-  const struct report_opportunities *all = gains->story->opportunities;
+  const struct report_opportunities *all = &gains->result->opportunities;
   int64_t time = report_table_value(gains->works, (size_t)(item - all->list.items), TIME_COLUMN);
-  const char *kind = lumos_string(gains->story->job->strings, item->kind);
+  const char *kind = lumos_string(gains->result->job->strings, item->kind);
   bool of_gpu = strcmp(kind, "host") != 0 && strcmp(kind, "launch") != 0;
   if (of_gpu && time != LUMOS_ABSENT && report_opportunity_gain(all, item->half) < time / 2 / 100 * MOST &&
-      !diagnosis_is_slowed(gains->story) && waits_for_its_cpu_alone(gains->story->job)) {
+      !diagnosis_is_slowed(gains->result) && waits_for_its_cpu_alone(gains->result->job)) {
     lumos_text_put(out, "; less than half of its ");
     report_put_time(out, time);
     lumos_text_put(out, ", because the CPU then limits the step");
@@ -281,7 +281,7 @@ static void put_cpu_limit(const struct gains *gains, const struct report_opportu
 }
 
 static void fill_action(const struct gains *gains, const struct report_opportunity *item, struct report_scope *scope) {
-  const struct report_opportunities *opportunities = gains->story->opportunities;
+  const struct report_opportunities *opportunities = &gains->result->opportunities;
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct diagnosis_gain gain = gain_of_row(item, false);
   report_put_opportunity_action(opportunities, item, &text);
@@ -317,10 +317,10 @@ static void put_launches_saved(const struct report_opportunities *opportunities,
 /* The diagnosis's own cure. */
 static void fill_cure(const struct gains *gains, const struct diagnosis_gain *gain, struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  diagnosis_put_action(gains->story, &text);
+  diagnosis_put_action(gains->result, &text);
   report_set_take(scope, "action", &text);
   enum report_paint paint = gain->is_change && gain->opportunity != NULL
-                                ? report_paint_of_improvement(gains->story->opportunities, gain->opportunity)
+                                ? report_paint_of_improvement(&gains->result->opportunities, gain->opportunity)
                                 : PAINT_WAIT;
   report_set_text(scope, "paint", report_paint_row(paint)->css);
   fill_gain(gains, gain, NULL, scope);
@@ -328,8 +328,8 @@ static void fill_cure(const struct gains *gains, const struct diagnosis_gain *ga
 
 /* What each change gains. The cure comes first, unless something else is what to do first. */
 static void fill_changes(const struct gains *gains, const struct diagnosis_gain *cure, struct report_scope *section) {
-  const struct report_opportunities *opportunities = gains->story->opportunities;
-  struct diagnosis_gain headline = diagnosis_headline_gain(gains->story);
+  const struct report_opportunities *opportunities = &gains->result->opportunities;
+  struct diagnosis_gain headline = diagnosis_headline_gain(gains->result);
   bool first = diagnosis_same_gain(&headline, cure), told = cure->share == LUMOS_ABSENT;
   for (size_t i = 0; i < opportunities->changes.count; i++) {
     const struct report_opportunity *change = &opportunities->changes.items[i];
@@ -370,22 +370,22 @@ static void add_longest_of(struct gains *gains, const struct report_opportunity_
 }
 
 static void put_help_finding(const struct page *page, struct lumos_text *out) {
-  struct diagnosis_story story = report_story(page->content);
-  struct diagnosis_gain gain = diagnosis_best_gain(&story);
-  if (!diagnosis_predicts(story.diagnosis)) {
+  const struct report_result *result = &page->content->result;
+  struct diagnosis_gain gain = diagnosis_best_gain(result);
+  if (!diagnosis_predicts(&result->diagnosis)) {
     lumos_text_put(out, report_no_gains);
   } else if (gain.share != LUMOS_ABSENT) {
-    diagnosis_put_changing(&story, &gain, out);
+    diagnosis_put_changing(result, &gain, out);
     lumos_text_put(out, gain.at_most ? " could help most" : " would help most");
   } else {
-    report_put_opportunities_finding(&page->content->opportunities, out);
+    report_put_opportunities_finding(&page->content->result.opportunities, out);
   }
 }
 
 /* The best few, each with what to do about it; the table has all. Nothing where nobody looked for opportunities. */
 static void fill_opportunities(const struct page *page, struct report_scope *root) {
   enum { MOST_ACTIONS = 5, LEAST_GAIN = 5000 /* millionths of the step, as below which nothing is asked */ };
-  const struct report_opportunities *opportunities = &page->content->opportunities;
+  const struct report_opportunities *opportunities = &page->content->result.opportunities;
   report_section(root, "opportunities");
   if (opportunities->list.count == 0 && !opportunities->none) {
     return;
@@ -394,26 +394,26 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
   struct report_scope *section = begin_section(page, root, "opportunities", "What would help");
   put_help_finding(page, &text);
   report_set_take(section, "opportunities_finding", &text);
-  struct diagnosis_story story = report_story(page->content);
+  const struct report_result *result = &page->content->result;
   report_section(section, "actions");
   report_section(section, "halves");
   report_section_if(section, "has_table", opportunities->list.count > 0);
-  if (!diagnosis_predicts(story.diagnosis)) { /* the table alone shows what the simulation says */
-    diagnosis_put_confidence(&story, &text);
+  if (!diagnosis_predicts(&result->diagnosis)) { /* the table alone shows what the simulation says */
+    diagnosis_put_confidence(result, &text);
     lumos_text_put(&text,
                    opportunities->list.count > 0 ? " The table shows what the simulation says all the same." : "");
     report_set_take(section, "opportunities_reading", &text);
     return;
   }
   report_put_opportunities_reading(opportunities, &text);
-  lumos_text_put(&text, diagnosis_is_slowed(&story)
+  lumos_text_put(&text, diagnosis_is_slowed(result)
                             ? " These steps contain some of what the profiler costs, so a change may gain more; bars "
                               "show what is gained over a step without it."
                             : "");
   report_set_take(section, "opportunities_reading", &text);
-  struct diagnosis_gain cure = diagnosis_cure(&story);
+  struct diagnosis_gain cure = diagnosis_cure(result);
   const struct report_opportunity *best = report_best_opportunity(opportunities);
-  struct gains gains = {&story, &page->content->tables[TABLE_OPPORTUNITIES], cure.share > 0 ? cure.share : 0};
+  struct gains gains = {result, &page->content->tables[TABLE_OPPORTUNITIES], cure.share > 0 ? cure.share : 0};
   add_longest(&gains, cure.at_most ? LUMOS_ABSENT : cure.time, cure.range);
   add_longest_of(&gains, &opportunities->list, MOST_ACTIONS);
   add_longest_of(&gains, &opportunities->changes, opportunities->changes.count);
@@ -424,7 +424,7 @@ static void fill_opportunities(const struct page *page, struct report_scope *roo
     if (item != cure.opportunity && report_opportunity_gain_share(opportunities, item->half) >= LEAST_GAIN) {
       if (halves == NULL) {
         halves = report_section_item(section, "halves");
-        struct diagnosis_gain most = diagnosis_best_gain(&story); /* what the title names is in sight */
+        struct diagnosis_gain most = diagnosis_best_gain(result); /* what the title names is in sight */
         report_section_if(halves, "open", !most.is_change && !most.at_most);
       }
       fill_action(&gains, item, report_section_item(halves, "half"));
@@ -488,7 +488,7 @@ static void fill_timeline(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   add_contents(page, "timeline", "Timeline");
   const struct report_timelines *timelines = &page->content->timelines;
-  report_put_timeline_finding(&page->content->facts, &text);
+  report_put_timeline_finding(&page->content->result.facts, &text);
   report_set_take(root, "timeline_finding", &text);
   report_put_gantt_reading(timelines, &text);
   report_set_take(root, "timeline_reading", &text);
@@ -577,13 +577,13 @@ static void fill_pipeline(const struct page *page, struct report_scope *section)
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scene scene;
   bool shown[PAINT_COUNT] = {false};
-  report_put_pipeline_finding(passes, &page->content->facts, &text);
+  report_put_pipeline_finding(passes, &page->content->result.facts, &text);
   report_set_take(section, "pipeline_finding", &text);
   report_put_pipeline_reading(passes, &text);
   report_set_take(section, "pipeline_reading", &text);
   report_pipeline_paints(passes, shown);
   report_fill_legend(section, shown);
-  if (report_pipeline_scene(passes, &page->content->facts, &scene)) {
+  if (report_pipeline_scene(passes, &page->content->result.facts, &scene)) {
     report_set_scene(section, &scene, "pipeline_picture");
   }
 }
@@ -628,7 +628,7 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
   }
   struct report_scope *section = report_section_item(root, "dependencies");
   report_put_dependencies_reading(dependencies, &text);
-  lumos_text_put(&text, page->content->facts.job_all.steps > 1
+  lumos_text_put(&text, page->content->result.facts.job_all.steps > 1
                             ? " These shares are of one step; those of the section before are means over all steps."
                             : "");
   report_set_take(section, "dependencies_reading", &text);
@@ -645,7 +645,7 @@ static void fill_dependencies(const struct page *page, struct report_scope *root
 static void fill_path_picture(const struct page *page, struct report_scope *section) {
   struct report_path path;
   struct report_scene scene;
-  report_path_read(&page->content->facts, &path);
+  report_path_read(&page->content->result.facts, &path);
   report_section(section, "picture");
   if (!report_path_scene(&path, false, &scene)) {
     return;
@@ -658,8 +658,8 @@ static void fill_path_picture(const struct page *page, struct report_scope *sect
   }
   report_put_path_reading(&path, &text);
   if (report_path_is_mostly_cpu(&path)) {
-    struct diagnosis_story story = report_story(page->content);
-    diagnosis_put_path_link(&story, &text);
+    const struct report_result *result = &page->content->result;
+    diagnosis_put_path_link(result, &text);
   }
   report_set_take(picture, "path_reading", &text);
   report_section(picture, "kinds");
@@ -676,7 +676,7 @@ static void fill_path(const struct page *page, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   struct report_scope *section = report_section_item(root, "path");
   add_contents(page, "critical-path", "Critical path");
-  report_put_path_finding(&page->content->facts, metric_table(page, METRICS_PATH_KINDS),
+  report_put_path_finding(&page->content->result.facts, metric_table(page, METRICS_PATH_KINDS),
                           metric_table(page, METRICS_PATH_RANKS), &text);
   report_set_take(section, "path_finding", &text);
   fill_path_picture(page, section);
@@ -712,7 +712,7 @@ static bool names_late_ranks(const struct lumos_diagnosis *diagnosis) {
 /* The pipeline and who waits for whom: what carries more of the loss comes first, and the matrix not at all where that is
  * the pipeline and no rank is late; the table of the same name has it. */
 static void fill_losses(const struct page *page, struct report_scope *root) {
-  const struct report_facts *facts = &page->content->facts;
+  const struct report_facts *facts = &page->content->result.facts;
   const int64_t *of = report_facts_whole(facts, report_facts_spoken(facts))->figures[report_facts_spoken(facts)].of;
   struct report_waits waits;
   report_waits_read(facts, &waits);
@@ -722,7 +722,8 @@ static void fill_losses(const struct page *page, struct report_scope *root) {
   report_section(root, "losses");
   for (int i = 0; i < 2; i++) {
     bool turn_of_waits = (i == 0) == waits_first;
-    if (turn_of_waits && waits.count > 0 && (waits_first || !pipeline || names_late_ranks(page->content->diagnosis))) {
+    if (turn_of_waits && waits.count > 0 &&
+        (waits_first || !pipeline || names_late_ranks(&page->content->result.diagnosis))) {
       fill_waits(page, &waits, add_loss(page, root, "waits", "Who waits for whom"));
     } else if (!turn_of_waits && pipeline && !report_compares_pipelines(page->content)) {
       fill_pipeline(page, add_loss(page, root, "pipeline", "Pipeline"));

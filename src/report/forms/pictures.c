@@ -16,18 +16,18 @@
 #include <string.h>
 
 static void find_breakdown(const struct report_content *content, struct lumos_text *out) {
-  report_put_breakdown_finding(&content->facts, out);
+  report_put_breakdown_finding(&content->result.facts, out);
 }
 
 static void read_breakdown(const struct report_content *content, struct lumos_text *out) {
-  report_put_breakdown_reading(&content->facts, out);
+  report_put_breakdown_reading(&content->result.facts, out);
 }
 
 /* Parts that are nothing everywhere need no explanation. */
 static void explain_breakdown(const struct report_content *content, bool shown[PAINT_COUNT]) {
   for (int i = 0; i < REPORT_PARTS; i++) {
     for (int timeline = 0; timeline < TIMELINES; timeline++) {
-      shown[report_parts[i].paint] |= content->facts.all.figures[timeline].of[report_parts[i].figure] > 0;
+      shown[report_parts[i].paint] |= content->result.facts.all.figures[timeline].of[report_parts[i].figure] > 0;
     }
   }
 }
@@ -46,12 +46,12 @@ static void choose_rows(const struct report_content *content, const struct repor
 }
 
 static bool draw_breakdown(const struct report_content *content, struct report_scene *scene) {
-  if (!content->facts.has_streams || content->facts.ranks.count == 0) {
+  if (!content->result.facts.has_streams || content->result.facts.ranks.count == 0) {
     return false;
   }
-  struct report_facts chosen = content->facts;
-  choose_rows(content, &content->facts.ranks, &chosen.ranks);
-  choose_rows(content, &content->facts.steps, &chosen.steps);
+  struct report_facts chosen = content->result.facts;
+  choose_rows(content, &content->result.facts.ranks, &chosen.ranks);
+  choose_rows(content, &content->result.facts.steps, &chosen.steps);
   report_breakdown_scene(&chosen, scene);
   lumos_vector_free(&chosen.ranks);
   lumos_vector_free(&chosen.steps);
@@ -65,7 +65,7 @@ static void find_change(const struct report_content *content, struct lumos_text 
 }
 
 static void read_change(const struct report_content *content, struct lumos_text *out) {
-  report_put_change_reading(&content->facts, out);
+  report_put_change_reading(&content->result.facts, out);
 }
 
 /* Every bar has its name beside it. */
@@ -75,20 +75,20 @@ static void explain_change(const struct report_content *content, bool shown[PAIN
 }
 
 static bool draw_change(const struct report_content *content, struct report_scene *scene) {
-  return report_change_scene(&content->tables[TABLE_CHANGE], content->facts.step_range, false, scene);
+  return report_change_scene(&content->tables[TABLE_CHANGE], content->result.facts.step_range, false, scene);
 }
 
 /* What is not predicted on the page is not in a title either. */
 static void find_opportunities(const struct report_content *content, struct lumos_text *out) {
-  if (!diagnosis_predicts(content->diagnosis)) {
+  if (!diagnosis_predicts(&content->result.diagnosis)) {
     lumos_text_put(out, report_no_gains);
     return;
   }
-  report_put_opportunities_finding(&content->opportunities, out);
+  report_put_opportunities_finding(&content->result.opportunities, out);
 }
 
 static void read_opportunities(const struct report_content *content, struct lumos_text *out) {
-  report_put_opportunities_reading(&content->opportunities, out);
+  report_put_opportunities_reading(&content->result.opportunities, out);
 }
 
 /* Every bar has its name beside it. */
@@ -98,18 +98,18 @@ static void explain_opportunities(const struct report_content *content, bool sho
 }
 
 static bool draw_opportunities(const struct report_content *content, struct report_scene *scene) {
-  return report_opportunities_scene(&content->opportunities, scene);
+  return report_opportunities_scene(&content->result.opportunities, scene);
 }
 
 /* The timeline shows what the diagnosis tells: its first finding, as a sentence, unless no verdict is wanted. */
 static void find_gantt(const struct report_content *content, struct lumos_text *out) {
-  if (content->diagnosis->count == 0 || content->options->no_verdict) {
-    report_put_timeline_finding(&content->facts, out);
+  if (content->result.diagnosis.count == 0 || content->options->no_verdict) {
+    report_put_timeline_finding(&content->result.facts, out);
     return;
   }
   size_t first = out->length;
-  struct diagnosis_story story = report_story(content);
-  diagnosis_put_finding(&story, &content->diagnosis->findings[0], out);
+  const struct report_result *result = &content->result;
+  diagnosis_put_finding(result, &content->result.diagnosis.findings[0], out);
   if (out->length > first && out->bytes[first] >= 'a' && out->bytes[first] <= 'z') {
     out->bytes[first] = (char)(out->bytes[first] - 'a' + 'A');
   }
@@ -198,7 +198,7 @@ static void find_pipeline(const struct report_content *content, struct lumos_tex
   if (report_compares_pipelines(content)) {
     report_put_pipelines_finding(&content->recorded, &content->passes, out);
   } else {
-    report_put_pipeline_finding(&content->passes, &content->facts, out);
+    report_put_pipeline_finding(&content->passes, &content->result.facts, out);
   }
 }
 
@@ -222,7 +222,7 @@ static bool draw_pipeline(const struct report_content *content, struct report_sc
     report_pipelines_scene(&content->recorded, &content->passes, scene);
     return true;
   }
-  return report_pipeline_scene(&content->passes, &content->facts, scene);
+  return report_pipeline_scene(&content->passes, &content->result.facts, scene);
 }
 
 static void find_layers(const struct report_content *content, struct lumos_text *out) {
@@ -283,7 +283,7 @@ const struct report_picture *report_picture_of(enum lumos_report_view view) {
 const struct report_picture *report_picture_chosen(const struct report_content *content) {
   const struct report_picture *asked = report_picture_of(content->options->view);
   return asked != NULL ? asked
-                       : report_picture_of(content->facts.has_streams ? LUMOS_VIEW_BREAKDOWN : LUMOS_VIEW_GANTT);
+                       : report_picture_of(content->result.facts.has_streams ? LUMOS_VIEW_BREAKDOWN : LUMOS_VIEW_GANTT);
 }
 
 const char *lumos_report_view_name(enum lumos_report_view view) {

@@ -203,14 +203,14 @@ static void put_damage(const struct lumos_job *job, struct lumos_text *out) {
 
 /* "verdict","diagnosis","edited","world","damage","step_time","loss" */
 static void put_head(const struct report_content *content, struct lumos_text *out) {
-  const struct report_facts *facts = &content->facts;
-  struct diagnosis_story story = report_story(content);
+  const struct report_facts *facts = &content->result.facts;
+  const struct report_result *result = &content->result;
   struct lumos_text verdict = LUMOS_TEXT_BUFFER;
-  report_put_diagnosis(&story, &verdict);
+  report_put_diagnosis(result, &verdict);
   put_string(out, "verdict", verdict.bytes, verdict.length);
   lumos_text_free(&verdict);
   lumos_text_put(out, ",\n\"diagnosis\":");
-  diagnosis_put_json(&story, out);
+  diagnosis_put_json(result, out);
   lumos_text_format(out, ",\n\"edited\":%s,\"world\":", facts->edited ? "true" : "false");
   put_integer(out, report_world(facts->job));
   put_damage(facts->job, out);
@@ -224,11 +224,11 @@ static void put_head(const struct report_content *content, struct lumos_text *ou
 }
 
 void report_summary_begin(const struct report_content *content, struct lumos_text *out) {
-  const struct report_facts *facts = &content->facts;
+  const struct report_facts *facts = &content->result.facts;
   begin(content, out);
   put_head(content, out);
   lumos_text_put(out, ",\n\"best\":");
-  put_best(&content->opportunities, out);
+  put_best(&content->result.opportunities, out);
   lumos_text_put(out, ",\n\"trust\":");
   put_trust(facts, out);
   lumos_text_put(out, ",\n\"timeline\":");
@@ -257,14 +257,14 @@ static void put_recorded(const struct lumos_job *job, struct lumos_text *out) {
 }
 
 void report_summary_begin_brief(const struct report_content *content, struct lumos_text *out) {
-  const struct lumos_job *job = content->facts.job;
+  const struct lumos_job *job = content->result.facts.job;
   begin(content, out);
   lumos_text_put(out, "\"summary\":true");
   put_recorded(job, out);
   lumos_text_format(out, ",\"ranks\":%" PRId64 ",\n", lumos_job_weight(job));
   put_head(content, out);
   lumos_text_put(out, ",\n\"trust\":");
-  put_trust(&content->facts, out);
+  put_trust(&content->result.facts, out);
 }
 
 void report_summary(const struct report_content *content, struct lumos_text *out) {
