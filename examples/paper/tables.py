@@ -102,26 +102,31 @@ def products(models, table):
 
 
 def transfers(models, tables):
-    """All-reduces of each table, each from the others and all from one; those of more nodes also from all of the first table, which is of one."""
-    time = lambda table, size, bandwidth: size / 1e3 * 2 * (table["ranks"] - 1) / table["ranks"] / bandwidth  # us
+    """All-reduces of each table, each from the others and all from one; those of more nodes also from a table of one node, by `spread`."""
+    named = {table["name"]: table for table in tables}
+
+    def time(table, entry):
+        """us; a table has times, or bandwidths of the bus in GB/s"""
+        size, figure = entry
+        return figure if table["columns"][1] == "us" else size / 1e3 * 2 * (table["ranks"] - 1) / table["ranks"] / figure
 
     def of(table, chosen):
-        work = [transfer(size, table["ranks"], time(table, size, bandwidth)) for size, bandwidth in chosen]
+        work = [transfer(entry[0], table["ranks"], time(table, entry)) for entry in chosen]
         return models.graph([{"gpu": GPU[table["gpu"]], "work": work, "rank": rank, "ranks": table["ranks"]} for rank in range(table["ranks"])])
 
     result = []
     for table in tables:
         sizes = table["sizes"]
         lines = [("all_reduce", size, table["ranks"], table["nodes"]) for size, _ in sizes]
-        took = [time(table, *entry) for entry in sizes]
-        others = [models.ask(of(table, sizes[:i] + sizes[i + 1 :]), "transfers", lines=[lines[i]])[0] for i in range(len(sizes))]
+        took = [time(table, entry) for entry in sizes]
+        others = [models.ask(of(table, sizes[:i] + sizes[i + 1 :]), "transfers", lines=[lines[i]])[0] if len(sizes) > 1 else None for i in range(len(sizes))]
         one = next(i for i, entry in enumerate(sizes) if entry[0] == table["one"])
         alone = models.ask(of(table, [sizes[one]]), "transfers", lines=lines)
         network = models.network(table)
-        spread = models.ask(of(tables[0], tables[0]["sizes"]), "transfers", *network, lines=lines) if table["nodes"] > tables[0]["nodes"] else None
+        spread = models.ask(of(named[table["spread"]], named[table["spread"]]["sizes"]), "transfers", *network, lines=lines) if "spread" in table else None
         for path in network:
             os.remove(path)
-        result.append({"name": table["name"], "rows": [
-            {"size": sizes[i][0], "published": round(took[i], 2), "others": row(took[i], others[i]), "one": None if i == one else row(took[i], alone[i]), "spread": spread and row(took[i], spread[i])}
+        result.append({"name": table["name"], "spread": table.get("spread"), "rows": [
+            {"size": sizes[i][0], "published": round(took[i], 2), "others": others[i] and row(took[i], others[i]), "one": None if i == one else row(took[i], alone[i]), "spread": spread and row(took[i], spread[i])}
             for i in range(len(sizes))]})
     return {"tables": result}

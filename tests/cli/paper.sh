@@ -16,6 +16,31 @@ valid_html page.html
 summary page.html >inside
 same <(jq -S . inside) <(jq -S . "$sample/paper.json") 'the numbers inside the page are others than those beside it'
 
+# heading FILE: the title of the page, and of each section, a line each.
+heading() { sed -n 's/.*<h[12][^>]*>\(.*\)<.h[12]>.*/\1/p' "$1"; }
+
+# bounds: what the title says the errors are within, none of them is beyond; 1.62 is not within 1.6.
+bounds() {
+  python3 -B "$paper/page.py" "$1" >bounds.html && heading bounds.html | head -1 | grep -o '[0-9.]* %' | tr -d ' %' >said
+  jq '[[.cases.whole.error, (.cases[] | .replayed.lumos.error // empty)], [.cases | to_entries[] | select(.key | test("^(parallelism|model)-")) | .value.error]][] | map(fabs) | max' "$1" >true_worst
+  [ "$(wc -l <said)" -eq 2 ] && paste said true_worst | awk '$1 < $2 || $1 - $2 >= 0.1 { bad = 1 } END { exit bad }'
+}
+check 'the title is within what the jobs are' bounds "$sample/paper.json"
+jq '.cases["replay-15B-4x2x4"].replayed.lumos.error = -7.0001 | .cases["parallelism-2x2x16"].error = 8.92' "$sample/paper.json" >other.json
+check 'a bound is rounded up' bounds other.json
+
+# Only what is predicted counts as a test: what a source hands back does not.
+tests=$(jq '[.reality[] | select(.circular | not) | .published[]] | length' "$paper/published.json")
+all=$(jq '[.reality[].published[]] | length' "$paper/published.json")
+heading page.html | grep -q "of $tests changes that others published" || fail "the page does not count $tests changes"
+[ "$tests" -lt "$all" ] || fail 'no published row is said to be circular'
+
+# Some of the cases make a page, too, as --only leaves them in a new folder.
+for only in none base replay-15B-2x2x4 parallelism-2x2x16 model-V4 busy mechanisms causes whole 'reality-MPT 1B on H100' table-products; do
+  jq --arg only "$only" '.cases |= with_entries(select(.key == $only)) | .left_out = ["others"]' "$sample/paper.json" >some.json
+  python3 -B "$paper/page.py" some.json >some.html 2>message && grep -q '<h2' some.html || fail "no page of $only alone: $(tail -n 1 message)"
+done
+
 # known_sizes: what a table has, the models give back: a size that is recorded takes what it took, on its own GPU, and among as many ranks.
 known_sizes() {
   python3 -B - "$bin" "$paper" <<'PYTHON'
@@ -40,7 +65,7 @@ quick() {
   check 'a replay, a prediction of each kind, and their true steps' jq -e '[.cases[] | select(.replayed)] as $replays | [.cases[] | select(.change)] as $predictions
     | ($replays | length) > 1 and ($predictions | length) == 2 and .left_out == []
     and all($replays[]; .replayed.lumos.size < 1 and .replayed.dpro.size > 5) and all($predictions[]; .true.step > 0 and .low < .step and .step < .high)' quick/paper.json >/dev/null
-  [ ! -e quick/cases ] && [ ! -e quick/traces ] && [ ! -e quick/base.graph ] || fail "run.sh leaves $(ls quick | tr '\n' ' ')"
+  [ ! -e quick/cases ] && [ ! -e quick/traces ] && ! compgen -G 'quick/*.graph' >/dev/null || fail "run.sh leaves $(ls quick | tr '\n' ' ')"
 }
 rarely quick
 proved "the report of the paper's experiments shows the numbers beside it"
