@@ -144,11 +144,13 @@ struct lumos_comparison {
 
 /* Which steps are compared. */
 struct lumos_compare_options {
-  const int32_t *steps[2]; /* numbers of steps; NULL: all but the first, whose start is another kind of instant, where
-                              three or more are complete, else all */
+  const int32_t
+      *steps[2]; /* numbers of steps; NULL: all complete ones but, of three recorded or more, the first, in which
+                              the recording may begin; where a job was changed, of two or more */
   size_t step_counts[2];
   size_t other;   /* of several jobs the number of B, from 1; 0: there are two */
   bool simulated; /* compare simulated times even where neither job was changed, as beside one that was */
+  bool changed;   /* of several jobs: one was changed, be it neither of these two */
 };
 
 /* Compare two jobs from stage `parse` on; the graph is built where it is missing, and where one of them was changed both

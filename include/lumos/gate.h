@@ -2,7 +2,7 @@
  * history (several).
  *
  * Of each metric the mean over a report's steps counts; the first of three steps or more is left out, of a changed
- * job of two, as in reports and by lumos_compare. A change is
+ * job of two, as in reports. A change is
  *
  *   regression     worse by more than the threshold, and by more than its noise
  *   improvement    better by more than both

@@ -50,16 +50,11 @@ static lumos_string_id damage_of(const struct lumos_job *job, struct lumos_strin
 }
 
 static void find_typical(const struct compare_side *side, struct lumos_compared_job *job) {
-  int64_t nearest = INT64_MAX;
-  for (size_t k = 0; k < side->windows.count; k++) {
-    const struct lumos_step *window = &side->windows.items[k];
-    int64_t off = llabs(window->end - window->start - job->step);
-    if (off < nearest) {
-      nearest = off;
-      job->typical = window->step;
-      job->typical_start = window->start;
-      job->typical_end = window->end;
-    }
+  const struct lumos_step *typical = lumos_typical_step(&side->windows, false); /* which lack what does not count */
+  if (typical != NULL) {
+    job->typical = typical->step;
+    job->typical_start = typical->start;
+    job->typical_end = typical->end;
   }
 }
 
@@ -295,7 +290,7 @@ struct lumos_comparison *lumos_compare(struct lumos_job *a, struct lumos_job *b,
   comparison->names[0] = lumos_compared_name(0);
   comparison->names[1] = lumos_compared_name(options->other == 0 ? 1 : options->other);
   comparison->simulated = options->simulated;
-  bool good = true, changed = lumos_job_edited(a) || lumos_job_edited(b);
+  bool good = true, changed = options->changed || lumos_job_edited(a) || lumos_job_edited(b);
   for (int side = 0; good && side < 2; side++) {
     good = jobs[side]->stage >= LUMOS_STAGE_GRAPH || lumos_graph_build(jobs[side], error);
     comparison->simulated |= changed || !lumos_job_measured(jobs[side]);

@@ -89,7 +89,8 @@ static bool choose_steps(struct compare_side *side, const struct lumos_compare_o
   if (good && options->steps[which] != NULL) {
     good = take_given(side, options, which, complete, error);
   } else if (good) {
-    for (size_t k = complete[0] && lumos_first_step_is_left_out(complete_count, changed); k < count; k++) {
+    bool others = complete_count > complete[0];
+    for (size_t k = others && lumos_first_step_is_left_out(count, changed); k < count; k++) {
       if (complete[k]) {
         take_step(side, k);
       }

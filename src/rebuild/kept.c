@@ -4,25 +4,6 @@
 #include "sim/steps.h"
 #include <stdlib.h>
 
-static int64_t length_of(const struct lumos_step *step) { return step->end - step->start; }
-
-/* The step nearest to the mean of those that take time; NULL: there is none. */
-static const struct lumos_step *typical_step(const struct lumos_steps_list *steps) {
-  const struct lumos_step *nearest = NULL;
-  int64_t sum = 0, count = 0;
-  for (size_t i = 0; i < steps->count; i++) {
-    sum += length_of(&steps->items[i]);
-    count += length_of(&steps->items[i]) > 0;
-  }
-  int64_t mean = count == 0 ? 0 : sum / count;
-  for (size_t i = 0; i < steps->count; i++) {
-    const struct lumos_step *step = &steps->items[i];
-    bool nearer = nearest == NULL || llabs(length_of(step) - mean) < llabs(length_of(nearest) - mean);
-    nearest = length_of(step) > 0 && nearer ? step : nearest;
-  }
-  return nearest;
-}
-
 static void keep_pass(struct rebuild_kept *kept, const struct lumos_passes *passes,
                       const struct lumos_pipeline_stage *stage, const struct lumos_pass_interval *interval) {
   struct lumos_recorded_pass pass = lumos_recorded_pass_empty;
@@ -96,7 +77,7 @@ void rebuild_kept_read(struct rebuild_kept *kept, const struct lumos_job *record
   *kept = (struct rebuild_kept){.sizes = sizes_of(recorded)};
   lumos_find_stretches(recorded, &stretches);
   lumos_timeline_make(&measured, recorded, NULL, &stretches);
-  const struct lumos_step *step = typical_step(&measured.job);
+  const struct lumos_step *step = lumos_typical_step(&measured.job, false);
   if (step != NULL) {
     keep_passes(kept, recorded, step);
   }

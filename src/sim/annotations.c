@@ -189,18 +189,19 @@ static uint32_t first_from(const struct lumos_job *job, const struct lumos_lane 
   return low;
 }
 
-/* The step of the first task that starts in a span, or else in what is around it, such as its step's mark; where none
- * does, of the task before it. */
+/* The step of the first task that starts in a span, or else in the step's mark around it; where none does, of the task
+ * before it. */
 static int32_t step_of(const struct lumos_job *job, const struct lumos_span *span) {
   const struct lumos_lane *lane = &job->lanes.items[span->lane];
   uint32_t end = lane->task_first + lane->task_count, before = first_from(job, lane, span->start);
   const struct lumos_span *around = span;
   for (int depth = 0; depth < DEEPEST; depth++) {
-    uint32_t task = first_from(job, lane, around->start);
+    bool counts = around == span || (around->kind == LUMOS_SPAN_STEP && around->lane == span->lane);
+    uint32_t task = counts ? first_from(job, lane, around->start) : end;
     if (task < end && job->tasks.items[task].start < end_of(around)) {
       return job->tasks.items[task].step;
     }
-    if (around->parent == LUMOS_NONE || job->spans.items[around->parent].lane != span->lane) {
+    if (around->parent == LUMOS_NONE) {
       break;
     }
     around = &job->spans.items[around->parent];

@@ -83,7 +83,8 @@ static const struct lumos_metric_definition definitions[] = {
     {"last_arrivals", "last arrivals", "count", NULL,
      "The number of collectives at which the rank arrived last, of those that count for late arrivals."},
     {"straggler", "straggler", "share", "step_time",
-     "The own delay of a straggler, over all steps of the job. A straggler's own delay is at least 10 % of the job's "
+     "The own delay of a straggler, over all steps of the job that count. A straggler's own delay is at least 10 % of "
+     "the job's "
      "step on average and in two of three steps. In a single step it is at least 25 %. Beside a straggler, a rank "
      "with at least 80 % of the largest own delay is one, too. It needs 8 % of the step in two of three steps. Steps "
      "with unknown lateness count only where there are no others. Other ranks have no value."},

@@ -135,9 +135,13 @@ static void write_profiling(struct lumos_job *job, const struct lumos_timeline *
   __int128 with = 0;
   __int128 without = 0;
   int64_t steps = 0;
+  bool left_out = lumos_first_step_is_left_out(measured->job.count, false);
   for (size_t i = 0; i < measured->steps.count; i++) {
     const struct lumos_step *step = &measured->steps.items[i];
     const struct lumos_rank *rank = &job->ranks.items[step->rank];
+    if (left_out && step->step == measured->job.items[0].step) {
+      continue;
+    }
     if (rank->unprofiled_dur != LUMOS_ABSENT && rank->unprofiled_steps > 0) {
       int64_t weight = lumos_rank_weight(rank);
       with += (__int128)(step->end - step->start) * weight;

@@ -569,10 +569,10 @@ static void find_verdicts(const struct search *search, const struct lateness *la
     struct verdict whole = {.rank = steps->items[first].rank}, all = whole;
     int64_t told = 0;
     for (i = first; i < steps->count && steps->items[i].rank == whole.rank; i++) {
-      int64_t time = job_step_time(search->timeline, steps->items[i].step);
+      int64_t time = steps->items[i].step == left_out ? 0 : job_step_time(search->timeline, steps->items[i].step);
       if (late[i].known && time > 0) {
         add_step(&all, &late[i], time);
-        told += steps->items[i].step == left_out ? 0 : own_delay(&late[i]);
+        told += own_delay(&late[i]);
       }
       if (late[i].known && late[i].first == 0 && time > 0) {
         add_step(&whole, &late[i], time);

@@ -167,6 +167,7 @@ static bool compare_all(struct comparisons *all, struct lumos_error *error) {
   bool good = true;
   for (size_t job = 0; good && job < all->operands->count; job++) {
     good = read_operand(all, job, error);
+    all->options.changed |= good && lumos_job_edited(all->jobs[job]);
     all->options.simulated |= good && (lumos_job_edited(all->jobs[job]) || !lumos_job_measured(all->jobs[job]));
   }
   for (size_t job = 1; good && job < all->operands->count; job++) {

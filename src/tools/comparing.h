@@ -22,7 +22,7 @@ struct tool_comparing {
    "LIST",                                                                                                          \
    &(comparing)->steps[0],                                                                                          \
    "The steps of A to compare, such as 3,5-9. By default all complete ones but the first, which also has the "      \
-   "start of the recording in it; where fewer than three are complete, all."},                                      \
+   "start of the recording in it; where fewer than three were recorded, all."},                                     \
       {LUMOS_OPTION_TEXT, 0, "steps-b", "LIST", &(comparing)->steps[1], "The same of B."},                          \
       {LUMOS_OPTION_TEXT,                                                                                           \
        'f',                                                                                                         \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Work that is taken out against a job that never did it: a job of the emulated cluster is recorded, some of its work removed with lumos-transform,
-# and the simulated step held against the same job run anew without that work and with the same chances.
+# Work that is taken out, or fused, against a job that never did it: a job of the emulated cluster is recorded, some of its work removed or fused with
+# lumos-transform, and the simulated step held against the same job run anew so, with the same chances. Of fused kernels what they need not move is
+# not in it: the job is recorded without shapes.
 #
 #   tests/cli/removed.sh [--table] [--without MECHANISMS] [JOB...]
 #
@@ -38,7 +39,7 @@ edits=(
   'copies|copy|kind=copy|'
   'communication|all-reduce|kind=collective,name~AllReduce|--[tdp]p 2'
   'communication|gradients|kind=collective,name~ReduceScatter|--distributed-optimizer'
-  'fused|fuse=optimizer|name~multi_tensor|'
+  'fused|fuse=optimizer|name~^cleanup|multi_tensor|'
   'fused|fuse=elementwise|kind=elementwise,name~elementwise_kernel|triton|fused_rope|'
   'fused|fuse=elementwise,norm|name~elementwise_kernel|triton|fused_rope|layer_norm|GammaBeta|'
 )

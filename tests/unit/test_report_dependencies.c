@@ -244,7 +244,7 @@ static int32_t chosen(const int64_t *ends, size_t count, const struct lumos_repo
     lumos_vector_push(&steps, step);
   }
   struct report_boundary step = {.step = -1};
-  bool found = report_chain_step(&steps, options, &step);
+  bool found = report_chain_step(&steps, options, false, &step);
   lumos_vector_free(&steps);
   return found ? step.step : -1;
 }

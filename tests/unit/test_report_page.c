@@ -355,7 +355,7 @@ static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   job = job_of_three_steps(false);
   page = render(job);
   assert_has(&page, "2\xC2\xA0steps, 10.0\xC2\xA0ms to 10.0\xC2\xA0ms. The first step is left out, as the "
-                    "recording begins in it");
+                    "recording may begin in it");
   assert_has(&page, "\"step\":4,\"timeline\":\"measured\",\"left_out\":true,");
   lumos_text_free(&page);
   lumos_job_free(job);

@@ -2,39 +2,28 @@
  * constraint on its own. */
 #include "report/content/chain.h"
 
-#include "report/text/numbers.h"
+#include "sim/steps.h"
 #include <stdlib.h>
 
-static int64_t length_of(const struct report_boundary *step) { return step->end - step->start; }
-
-static int64_t mean_of(const struct report_boundaries *steps) {
-  int64_t sum = 0;
-  int64_t count = 0;
-  for (size_t i = 0; i < steps->count; i++) {
-    sum = report_sum(sum, length_of(&steps->items[i]));
-    count += length_of(&steps->items[i]) > 0;
-  }
-  return count == 0 ? 0 : sum / count;
-}
-
-bool report_chain_step(const struct report_boundaries *steps, const struct lumos_report_options *options,
+bool report_chain_step(const struct report_boundaries *steps, const struct lumos_report_options *options, bool changed,
                        struct report_boundary *step) {
-  int64_t mean = mean_of(steps);
-  int64_t nearest = INT64_MAX - 1;
-  bool found = false;
+  struct lumos_steps_list list = {0};
+  const struct lumos_step *found = NULL;
   for (size_t i = 0; i < steps->count; i++) {
-    const struct report_boundary *candidate = &steps->items[i];
-    int64_t distance = llabs(length_of(candidate) - mean);
-    /* The mean is rounded: two that are a nanosecond apart are equally near. */
-    bool better =
-        options->has_step ? candidate->step == options->step : length_of(candidate) > 0 && distance <= nearest + 1;
-    if (better) {
-      *step = *candidate;
-      nearest = distance < nearest ? distance : nearest;
-      found = true;
-    }
+    const struct report_boundary *one = &steps->items[i];
+    lumos_vector_push(&list, ((struct lumos_step){LUMOS_NONE, one->step, one->start, one->end}));
   }
-  return found;
+  if (!options->has_step) {
+    found = lumos_typical_step(&list, changed);
+  }
+  for (size_t i = 0; options->has_step && i < list.count; i++) {
+    found = list.items[i].step == options->step ? &list.items[i] : found;
+  }
+  if (found != NULL) {
+    *step = (struct report_boundary){found->step, found->start, found->end};
+  }
+  lumos_vector_free(&list);
+  return found != NULL;
 }
 
 enum { PASSES_START = 1, PASSES_END = 2 };

@@ -23,10 +23,9 @@ struct report_chain {
   LUMOS_VECTOR(struct report_slack) slacks; /* the least first, then by task */
 };
 
-/* The step whose dependencies are shown: the one that the options name, else the one whose time is nearest to the mean
- * of the job's steps (of equal ones the later: the first may wait for work from before the recording). False: there is
+/* The step whose dependencies are shown: the one that the options name, else lumos_typical_step. False: there is
  * none. */
-bool report_chain_step(const struct report_boundaries *steps, const struct lumos_report_options *options,
+bool report_chain_step(const struct report_boundaries *steps, const struct lumos_report_options *options, bool changed,
                        struct report_boundary *step);
 
 /* `bindings`: of the whole job. Runs the simulation once more. False when

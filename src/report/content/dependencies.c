@@ -358,7 +358,7 @@ bool report_dependencies_check(const struct report_boundaries *steps, const stru
     return lumos_fail(error, "a dependency graph of %d nodes: choose from 1 to %d", options->graph_nodes,
                       REPORT_LAYOUT_NODES);
   }
-  if (!options->has_step || report_chain_step(steps, options, &step)) {
+  if (!options->has_step || report_chain_step(steps, options, false, &step)) {
     return true;
   }
   if (steps->count == 0) {
@@ -379,7 +379,7 @@ bool report_dependencies_read(const struct report_dependencies_source *source, s
                                                .problem = LUMOS_TEXT_BUFFER,
                                                .outcome = LAYOUT_FAILED};
   struct report_boundary step;
-  bool has_step = report_chain_step(source->steps, options, &step);
+  bool has_step = report_chain_step(source->steps, options, lumos_job_edited(source->job), &step);
   if (!report_dependencies_check(source->steps, options, error)) {
     return false;
   }

@@ -214,6 +214,20 @@ static void mark_left_out(struct report_rows *rows, bool edited) {
   }
 }
 
+/* Of a recording what the job leaves out its ranks do, which may have begun to record later; a change begins in each
+ * rank's own first step. */
+static void choose_steps(struct report_facts *facts) {
+  mark_left_out(&facts->job_steps, facts->edited);
+  if (facts->edited || facts->job_steps.count == 0) {
+    mark_left_out(&facts->steps, facts->edited);
+    return;
+  }
+  for (size_t i = 0; i < facts->steps.count; i++) {
+    struct report_row *row = &facts->steps.items[i];
+    row->left_out = row->left_out_too = !report_step_counts(facts, row->step);
+  }
+}
+
 static void sum_ranks(struct report_facts *facts) {
   const struct report_rows *steps = &facts->steps;
   for (size_t first = 0, i = 1; i <= steps->count; i++) {
@@ -293,8 +307,7 @@ void report_facts_read(const struct lumos_job *job, struct report_facts *facts) 
   lumos_vector_sort(&cells, compare_cells);
   rows_of(&cells, facts);
   lumos_vector_free(&cells);
-  mark_left_out(&facts->steps, facts->edited);
-  mark_left_out(&facts->job_steps, facts->edited);
+  choose_steps(facts);
   sum_ranks(facts);
   facts->all = sum_of(job, facts->steps.items, facts->steps.count, LUMOS_NONE);
   facts->job_all = sum_of(job, facts->job_steps.items, facts->job_steps.count, LUMOS_NONE);

@@ -813,9 +813,19 @@ void report_put_path_finding(const struct report_facts *facts, const struct repo
   }
 }
 
+static bool is_by_model(const struct report_table *mfu, size_t row) {
+  const struct report_cell *from = &mfu->cells.items[row * mfu->column_count];
+  return from->length == strlen("model") && memcmp(from->bytes, "model", from->length) == 0;
+}
+
 /* "Model FLOPs utilisation (MFU): 38.2 % by the recorded shapes; 37.9 % by the model" */
 void report_put_mfu_finding(const struct report_table *mfu, struct lumos_text *out) {
-  for (size_t row = 0; row < report_table_rows(mfu); row++) {
+  size_t rows = report_table_rows(mfu), first = 0;
+  while (first < rows && !is_by_model(mfu, first)) {
+    first++; /* the model's is what tiles say */
+  }
+  for (size_t i = 0; i < rows; i++) {
+    size_t row = first == rows ? i : (first + i) % rows;
     if (report_table_value(mfu, row, 1) != LUMOS_ABSENT) {
       lumos_text_put(out, out->length == 0 ? "Model FLOPs utilization (MFU): " : "; ");
       report_put_share(out, report_table_value(mfu, row, 1));

@@ -9,7 +9,8 @@ void report_passes_read(const struct lumos_job *job, const struct report_boundar
   static const struct lumos_passes_limits limits = {.stages = REPORT_STAGES, .alike = REPORT_ALIKE};
   struct report_boundary shown;
   *passes = (struct lumos_passes){.job = job};
-  if (job->runs.count < job->tasks.count || job->runs.count == 0 || !report_chain_step(steps, options, &shown)) {
+  if (job->runs.count < job->tasks.count || job->runs.count == 0 ||
+      !report_chain_step(steps, options, lumos_job_edited(job), &shown)) {
     return;
   }
   const struct lumos_step step = {LUMOS_NONE, shown.step, shown.start, shown.end};

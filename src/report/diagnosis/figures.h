@@ -42,7 +42,7 @@ int64_t diagnosis_recording_cost(const struct report_facts *facts);
 bool diagnosis_figures_read(const struct report_facts *facts, struct diagnosis_figures *figures);
 void diagnosis_figures_free(struct diagnosis_figures *figures);
 
-/* Is the step in the sums? The first one of a changed job is not. */
+/* report_step_counts, but that of a step which the job has not, none is. */
 bool diagnosis_counts_step(const struct diagnosis_figures *figures, int32_t step);
 /* The metric's source is that of the timeline that is spoken of. */
 bool diagnosis_is_spoken(const struct diagnosis_figures *figures, const struct lumos_metric *metric);

@@ -86,10 +86,10 @@ static void put_mean_with_first(const struct report_facts *facts, struct lumos_t
 void report_put_left_out(const struct report_facts *facts, struct lumos_text *out) {
   if (report_leaves_out(facts)) {
     bool rebuilt = facts->rebuild_error != LUMOS_ABSENT;
-    lumos_text_put(out, ". The first step is left out, as ");
+    lumos_text_put(out, "The first step is left out, as ");
     lumos_text_put(out, rebuilt         ? "none precedes it"
                         : facts->edited ? "it begins before the change"
-                                        : "the recording begins in it");
+                                        : "the recording may begin in it");
     put_mean_with_first(facts, out);
   }
 }
@@ -122,6 +122,7 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
     lumos_text_put(out, " to ");
     report_put_time(out, most);
   }
+  lumos_text_put(out, report_leaves_out(facts) ? ". " : "");
   report_put_left_out(facts, out);
 }
 

@@ -18,7 +18,7 @@ void report_fill_first_screen(const struct report_content *content, struct repor
 /* The finding of what would help where confidence is poor, or most is lost outside the recording. */
 extern const char report_no_gains[];
 
-/* ". The first step is left out, as it begins before the change; the measured mean with it is 42.1 ms" of a changed job. */
+/* "The first step is left out, as it begins before the change; the measured mean with it is 42.1 ms", or nothing. */
 void report_put_left_out(const struct report_facts *facts, struct lumos_text *out);
 /* Of a predicted step: "90 % range 88.1 ms to 91.2 ms", or "range unknown". */
 void report_put_step_range(const struct report_facts *facts, bool with_source, struct lumos_text *out);

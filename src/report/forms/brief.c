@@ -58,10 +58,16 @@ static void fill_parts(const struct report_content *content, struct report_scope
 static void fill_range(const struct report_content *content, struct report_scope *root) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_section(root, "step_range");
+  report_section(root, "left_out");
+  bool leaves_out = report_leaves_out(&content->result.facts);
   if (content->result.facts.edited) {
     report_put_step_range(&content->result.facts, true, &text);
+    lumos_text_put(&text, leaves_out ? ". " : "");
     report_put_left_out(&content->result.facts, &text);
     report_set_take(report_section_item(root, "step_range"), "range_text", &text);
+  } else if (leaves_out) {
+    report_put_left_out(&content->result.facts, &text);
+    report_set_take(report_section_item(root, "left_out"), "left_out_text", &text);
   }
 }
 

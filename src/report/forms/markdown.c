@@ -76,8 +76,11 @@ static void fill_metric_findings(const struct report_content *content, struct re
   report_section_if(root, "has_path", text.length > 0);
   report_set_take(root, "path_finding", &text);
   report_put_idle_finding(&content->result.facts, &text);
-  report_section_if(root, "has_configuration", report_table_rows(&content->tables[TABLE_CONFIGURATION]) > 0);
-  report_section_if(root, "has_change", report_table_rows(&content->tables[TABLE_CHANGE]) > 0);
+  report_section(root, "has_change");
+  if (report_table_rows(&content->tables[TABLE_CHANGE]) > 0) {
+    report_section_if(report_section_item(root, "has_change"), "has_configuration",
+                      report_table_rows(&content->tables[TABLE_CONFIGURATION]) > 0);
+  }
   report_section_if(root, "has_idle", text.length > 0);
   report_set_take(root, "idle_finding", &text);
   report_put_waits_finding(&metrics[METRICS_WAITS], &metrics[METRICS_STRAGGLERS], &text);

@@ -79,29 +79,6 @@ static size_t write_mean(struct lumos_job *job, const struct lumos_timeline *tim
 
 /* ---- By passes ---- */
 
-/* Of equally near ones the later: the first may wait for work from before the recording. */
-static const struct lumos_step *typical_step(const struct lumos_timeline *timeline) {
-  __int128 sum = 0;
-  int64_t count = 0;
-  for (size_t k = 0; k < timeline->job.count; k++) {
-    int64_t time = timeline->job.items[k].end - timeline->job.items[k].start;
-    sum += time;
-    count += time > 0;
-  }
-  int64_t mean = count > 0 ? (int64_t)(sum / count) : 0;
-  const struct lumos_step *typical = NULL;
-  int64_t nearest = 0;
-  for (size_t k = 0; k < timeline->job.count; k++) {
-    const struct lumos_step *step = &timeline->job.items[k];
-    int64_t distance = llabs(step->end - step->start - mean);
-    if (step->end > step->start && (typical == NULL || distance <= nearest)) {
-      typical = step;
-      nearest = distance;
-    }
-  }
-  return typical;
-}
-
 static void write_schedule(struct lumos_job *job, const struct lumos_timeline *timeline,
                            const struct lumos_passes *passes) {
   enum lumos_recovered_schedule schedule = lumos_schedule_of(passes);
@@ -115,7 +92,7 @@ static void write_schedule(struct lumos_job *job, const struct lumos_timeline *t
 
 static void write_passes(struct lumos_job *job, const struct lumos_timeline *timeline) {
   static const struct lumos_passes_limits all = {.stages = SIZE_MAX, .alike = 0};
-  const struct lumos_step *step = typical_step(timeline);
+  const struct lumos_step *step = lumos_typical_step(&timeline->job, timeline->runs != NULL && lumos_job_edited(job));
   if (step == NULL) {
     return;
   }
