@@ -253,6 +253,8 @@ static void the_step_nearest_to_the_mean_is_shown(void **state) {
   (void)state;
   /* 100, 30, 50: the mean is 60. */
   assert_int_equal(chosen((int64_t[]){100, 130, 180}, 3, &plain), 3);
+  /* 80, 100, 140, 130: the first does not count, and the mean of the others is 123; with it, 112. */
+  assert_int_equal(chosen((int64_t[]){80, 180, 320, 450}, 4, &plain), 4);
   /* Two steps are equally near: the later, also where the mean is not a whole number. */
   assert_int_equal(chosen((int64_t[]){100, 180}, 2, &plain), 2);
   assert_int_equal(chosen((int64_t[]){100, 181}, 2, &plain), 2);
