@@ -50,7 +50,7 @@ static lumos_string_id damage_of(const struct lumos_job *job, struct lumos_strin
 }
 
 static void find_typical(const struct compare_side *side, struct lumos_compared_job *job) {
-  const struct lumos_step *typical = lumos_typical_step(&side->windows, false); /* which lack what does not count */
+  const struct lumos_step *typical = lumos_typical_step(&side->windows, 0); /* all of which count */
   if (typical != NULL) {
     job->typical = typical->step;
     job->typical_start = typical->start;

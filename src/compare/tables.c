@@ -112,6 +112,7 @@ static void add_names(struct report_table *table, const struct lumos_comparison 
   report_table_word(table, compare_kind_words(row->kind));
   compare_put_place(&text, row);
   report_table_copy(table, &text);
+  lumos_text_free(&text);
 }
 
 /* How the row is matched, or to what its shapes changed. */
@@ -122,6 +123,7 @@ static void add_match(struct report_table *table, const struct lumos_comparison 
     lumos_text_put(&text, match_words(row->match));
   }
   report_table_copy(table, &text);
+  lumos_text_free(&text);
 }
 
 /* Where there is no noise floor every row may have changed; those that account for nothing have not. */

@@ -77,7 +77,8 @@ void rebuild_kept_read(struct rebuild_kept *kept, const struct lumos_job *record
   *kept = (struct rebuild_kept){.sizes = sizes_of(recorded)};
   lumos_find_stretches(recorded, &stretches);
   lumos_timeline_make(&measured, recorded, NULL, &stretches);
-  const struct lumos_step *step = lumos_typical_step(&measured.job, false);
+  const struct lumos_step *step =
+      lumos_typical_step(&measured.job, lumos_first_step_is_left_out(measured.job.count, false));
   if (step != NULL) {
     keep_passes(kept, recorded, step);
   }

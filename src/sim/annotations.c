@@ -21,6 +21,7 @@ struct annotations {
   const struct lumos_timeline *timeline;
   uint32_t *around;                /* by span: the annotation that it is or lies in; LUMOS_NONE, NOT_ASKED */
   LUMOS_VECTOR(uint32_t) by_start; /* annotations by lane, then start */
+  LUMOS_VECTOR(uint32_t) marks;    /* of steps, by rank, then start */
   struct lumos_named_sums sums;
 };
 
@@ -64,14 +65,26 @@ static int compare_starts(const void *left, const void *right, void *spans) {
                                 : LUMOS_ORDER(a->id, b->id); /* what encloses has the lower id */
 }
 
+static int compare_marks(const void *left, const void *right, void *spans) {
+  const struct lumos_span *a = (const struct lumos_span *)spans + *(const uint32_t *)left;
+  const struct lumos_span *b = (const struct lumos_span *)spans + *(const uint32_t *)right;
+  return a->rank != b->rank     ? LUMOS_ORDER(a->rank, b->rank)
+         : a->start != b->start ? LUMOS_ORDER(a->start, b->start)
+                                : LUMOS_ORDER(a->id, b->id);
+}
+
 static void find_annotations(struct annotations *annotations) {
   struct lumos_job *job = annotations->job;
   for (uint32_t i = 0; i < job->spans.count; i++) {
-    if (job->spans.items[i].kind == LUMOS_SPAN_ANNOTATION && job->spans.items[i].lane != LUMOS_NONE) {
+    const struct lumos_span *span = &job->spans.items[i];
+    if (span->kind == LUMOS_SPAN_ANNOTATION && span->lane != LUMOS_NONE) {
       lumos_vector_push(&annotations->by_start, i);
+    } else if (span->kind == LUMOS_SPAN_STEP && span->lane != LUMOS_NONE) {
+      lumos_vector_push(&annotations->marks, i);
     }
   }
   lumos_vector_sort_by(&annotations->by_start, compare_starts, job->spans.items);
+  lumos_vector_sort_by(&annotations->marks, compare_marks, job->spans.items);
 }
 
 /* ---- GPU time ---- */
@@ -189,25 +202,42 @@ static uint32_t first_from(const struct lumos_job *job, const struct lumos_lane 
   return low;
 }
 
-/* The step of the first task that starts in a span, or else in the step's mark around it; where none does, of the task
- * before it. */
-static int32_t step_of(const struct lumos_job *job, const struct lumos_span *span) {
-  const struct lumos_lane *lane = &job->lanes.items[span->lane];
-  uint32_t end = lane->task_first + lane->task_count, before = first_from(job, lane, span->start);
-  const struct lumos_span *around = span;
-  for (int depth = 0; depth < DEEPEST; depth++) {
-    bool counts = around == span || (around->kind == LUMOS_SPAN_STEP && around->lane == span->lane);
-    uint32_t task = counts ? first_from(job, lane, around->start) : end;
-    if (task < end && job->tasks.items[task].start < end_of(around)) {
-      return job->tasks.items[task].step;
-    }
-    if (around->parent == LUMOS_NONE) {
-      break;
-    }
-    around = &job->spans.items[around->parent];
+/* The mark of the rank's step in which a span starts, on whichever thread; NULL. O(log marks). */
+static const struct lumos_span *mark_around(const struct annotations *annotations, const struct lumos_span *span) {
+  const struct lumos_span *spans = annotations->job->spans.items, *found = NULL;
+  size_t low = 0, high = annotations->marks.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct lumos_span *mark = &spans[annotations->marks.items[middle]];
+    bool before = mark->rank < span->rank || (mark->rank == span->rank && mark->start <= span->start);
+    found = before ? mark : found;
+    low = before ? middle + 1 : low;
+    high = before ? high : middle;
   }
-  uint32_t task = before > lane->task_first ? before - 1 : before;
-  return task < end ? job->tasks.items[task].step : LUMOS_ABSENT_INT;
+  return found != NULL && found->rank == span->rank && span->start < end_of(found) ? found : NULL;
+}
+
+static uint32_t first_in(const struct lumos_job *job, const struct lumos_span *span) {
+  const struct lumos_lane *lane = &job->lanes.items[span->lane];
+  uint32_t task = first_from(job, lane, span->start);
+  bool is_there = task < lane->task_first + lane->task_count && job->tasks.items[task].start < end_of(span);
+  return is_there ? task : LUMOS_NONE;
+}
+
+/* The step of the first task that starts in a span, or else in the step's mark around it; where there is none, of the task
+ * before it. */
+static int32_t step_of(const struct annotations *annotations, const struct lumos_span *span) {
+  const struct lumos_job *job = annotations->job;
+  const struct lumos_lane *lane = &job->lanes.items[span->lane];
+  const struct lumos_span *mark = mark_around(annotations, span);
+  uint32_t task = first_in(job, span);
+  task = task == LUMOS_NONE && mark != NULL ? first_in(job, mark) : task;
+  if (task == LUMOS_NONE) {
+    uint32_t next = first_from(job, lane, span->start);
+    task = next > lane->task_first ? next - 1 : next;
+    task = task < lane->task_first + lane->task_count ? task : LUMOS_NONE;
+  }
+  return task == LUMOS_NONE ? LUMOS_ABSENT_INT : job->tasks.items[task].step;
 }
 
 static bool encloses_itself(const struct annotations *annotations, uint32_t annotation) {
@@ -223,7 +253,7 @@ static void add_cpu_times(struct annotations *annotations) {
   const struct lumos_job *job = annotations->job;
   for (size_t i = 0; i < annotations->by_start.count; i++) {
     const struct lumos_span *span = &job->spans.items[annotations->by_start.items[i]];
-    uint32_t step = lumos_job_step(annotations->timeline, step_of(job, span));
+    uint32_t step = lumos_job_step(annotations->timeline, step_of(annotations, span));
     if (step != LUMOS_NONE) {
       bool again = encloses_itself(annotations, annotations->by_start.items[i]);
       int64_t weight = lumos_rank_weight(&job->ranks.items[span->rank]);
@@ -268,6 +298,7 @@ void lumos_write_annotations(struct lumos_job *job, const struct lumos_timeline 
   }
   write_rows(&annotations);
   lumos_vector_free(&annotations.by_start);
+  lumos_vector_free(&annotations.marks);
   lumos_named_free(&annotations.sums);
   free(annotations.around);
 }

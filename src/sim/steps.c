@@ -286,17 +286,17 @@ uint32_t lumos_job_step(const struct lumos_timeline *timeline, int32_t step) {
   return low < timeline->job.count && timeline->job.items[low].step == step ? (uint32_t)low : LUMOS_NONE;
 }
 
-const struct lumos_step *lumos_typical_step(const struct lumos_steps_list *steps, bool changed) {
+const struct lumos_step *lumos_typical_step(const struct lumos_steps_list *steps, size_t first) {
   __int128 sum = 0;
   int64_t count = 0;
   const struct lumos_step *typical = NULL;
-  for (size_t k = lumos_first_step_is_left_out(steps->count, changed); k < steps->count; k++) {
+  for (size_t k = first; k < steps->count; k++) {
     int64_t time = steps->items[k].end - steps->items[k].start;
     sum += time;
     count += time > 0;
   }
   int64_t mean = count > 0 ? (int64_t)(sum / count) : 0, nearest = INT64_MAX - 1;
-  for (size_t k = lumos_first_step_is_left_out(steps->count, changed); k < steps->count; k++) {
+  for (size_t k = first; k < steps->count; k++) {
     const struct lumos_step *step = &steps->items[k];
     int64_t distance = llabs(step->end - step->start - mean);
     if (step->end > step->start && distance <= nearest + 1) {

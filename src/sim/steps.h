@@ -61,9 +61,10 @@ uint32_t lumos_job_step(const struct lumos_timeline *timeline, int32_t step);
  * others; a change begins in it, so there two are enough. Reports, comparisons and gates follow it. */
 static inline bool lumos_first_step_is_left_out(size_t steps, bool changed) { return steps >= (changed ? 2U : 3U); }
 
-/* Of the job's steps, in order of time, the one whose time is nearest to the mean of those that count, the later of
- * equally near ones (the mean is rounded: a nanosecond is none); NULL: none takes time. O(steps). */
-const struct lumos_step *lumos_typical_step(const struct lumos_steps_list *steps, bool changed);
+/* Of the job's steps from `first` on, in order of time, the one whose time is nearest to their mean, the later of equally
+ * near ones (the mean is rounded: a nanosecond is none); NULL: none takes time. `first`: of all steps 1 where
+ * lumos_first_step_is_left_out. O(steps). */
+const struct lumos_step *lumos_typical_step(const struct lumos_steps_list *steps, size_t first);
 
 /* The first step of a rank that ends after an instant, or LUMOS_NONE. O(log steps). */
 uint32_t lumos_step_after(const struct lumos_steps_list *steps, uint32_t rank, int64_t instant);

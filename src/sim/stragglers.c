@@ -491,11 +491,11 @@ static int64_t job_step_time(const struct lumos_timeline *timeline, int32_t step
   return 0;
 }
 
-/* A rank over the steps in which it was compared with others; and what is told, its own delay over all steps of the
- * job. */
+/* A rank over the steps in which it was compared with others, the first one, too, for it may show that a delay does not
+ * come again; and what is told, its own delay over the job's steps that count, and their time. */
 struct verdict {
   uint32_t rank;
-  int64_t own, compute, time, told;
+  int64_t own, compute, time, told, told_of;
   uint32_t steps, late_steps, nearly_late_steps, met, last;
 };
 LUMOS_VECTOR_TYPE(verdicts, struct verdict);
@@ -552,27 +552,29 @@ static bool is_often(const struct verdict *verdict, uint32_t late_steps) {
 /* Of one step nothing shows that it comes again, so that more is asked. */
 static bool is_straggler(const struct verdict *verdict) {
   int64_t least = verdict->steps > 1 ? LEAST_SHARE : LEAST_SHARE_ONCE;
-  return is_often(verdict, verdict->late_steps) && is_share(verdict->own, verdict->time, least);
+  return is_often(verdict, verdict->late_steps) && is_share(verdict->own, verdict->time, least) &&
+         is_share(verdict->told, verdict->told_of, least);
 }
 
 /* Does its own delay come near that of a straggler? */
 static bool is_nearly(const struct verdict *verdict, const struct verdict *straggler) {
   return is_often(verdict, verdict->nearly_late_steps) &&
+         is_share(verdict->told, verdict->told_of, LEAST_SHARE * NEARLY / 100) &&
          (__int128)verdict->own * straggler->time * 100 >= (__int128)straggler->own * verdict->time * NEARLY;
 }
 
 /* Over the steps of which all is known or, where there are none, over all. A rank's steps are in a row. */
 static void find_verdicts(const struct search *search, const struct lateness *late, struct verdicts *verdicts) {
   const struct lumos_steps_list *steps = &search->timeline->steps;
-  int32_t left_out = steps_of(search).left_out;
+  struct job_steps counted = steps_of(search);
   for (size_t first = 0, i = 0; first < steps->count; first = i) {
     struct verdict whole = {.rank = steps->items[first].rank}, all = whole;
     int64_t told = 0;
     for (i = first; i < steps->count && steps->items[i].rank == whole.rank; i++) {
-      int64_t time = steps->items[i].step == left_out ? 0 : job_step_time(search->timeline, steps->items[i].step);
+      int64_t time = job_step_time(search->timeline, steps->items[i].step);
       if (late[i].known && time > 0) {
         add_step(&all, &late[i], time);
-        told += own_delay(&late[i]);
+        told += steps->items[i].step == counted.left_out ? 0 : own_delay(&late[i]);
       }
       if (late[i].known && late[i].first == 0 && time > 0) {
         add_step(&whole, &late[i], time);
@@ -580,6 +582,7 @@ static void find_verdicts(const struct search *search, const struct lateness *la
     }
     struct verdict verdict = whole.steps > 0 ? whole : all;
     verdict.told = told;
+    verdict.told_of = counted.time;
     lumos_vector_push(verdicts, verdict);
   }
 }

@@ -49,17 +49,20 @@ hold 'changed before its rebuild'
 jq -e '.diagnosis.confidence.reason | contains("off the simulated step of the changed job")' $document >/dev/null ||
   fail "the rebuild error of a changed job is against: $(jq -c .diagnosis.confidence $document)"
 # One GPU on one stream: what its CPU then limits is said where shorter kernels gain little.
-emulated-cluster --quiet --plain --layers 2 --hidden 1024 --seq 512 --micro-batches 1 --steps 3 alone &&
+emulated-cluster --quiet --plain --layers 2 --hidden 1024 --seq 512 --micro-batches 1 --steps 4 alone &&
   jq -c 'del(.traceEvents[] | select(.args.stream == 49))' alone/rank* >alone.json # its copies
 recompute 'one GPU' alone.json
 grep -q 'Halving the time in optimizer kernels: .*; less than half of its .*, because the CPU then limits the step' "$page" || fail 'the page of one GPU does not say that its CPU limits what shorter kernels gain'
-# One step time, whoever is asked: the page, a comparison, a gate and a history all leave the first of three steps out.
+# One step time, whoever is asked: the page, a comparison, a gate and a history all leave the first of four steps out.
 mkdir -p nights/job && lumos-report alone.json -o night.html --summary nights/job/2026-01-02.json 2>message || fail "a summary: $(head -c 300 message)"
 mean=$(jq '[.job_steps[] | select(.timeline == "measured")] | sort_by(.step)[1:] | (map(.step_time) | add / length | floor)' "$document")
 [ "$(jq '[.job_steps[] | select(.timeline == "measured" and .left_out)] | map(.step)' "$document" -c)" = "[$(jq '[.job_steps[].step] | min' "$document")]" ] ||
   fail 'the document does not leave the first step out'
 grep -q 'The first step is left out, as the recording may begin in it' "$page" || fail 'the page does not say that the first step is left out'
 lumos-compare -f json alone.json alone.json 2>message >compared.json || fail "comparing a job with itself: $(head -c 300 message)"
+lumos-compare alone.json alone.json -o compared.html 2>message
+shown=$(sed 's/\xc2\xa0/ /g' "$page" | grep -oE 'Step [0-9]+ takes' | head -1)
+grep -q "${shown% takes} of A takes" <(sed 's/\xc2\xa0/ /g' compared.html) || fail "the page shows '$shown', a comparison $(grep -oE 'Step [0-9]+ of A' compared.html | head -1)"
 printf '{"format": 1, "metrics": [{"metric": "step_time", "relative": 0.5}]}' >limits
 jq '.metrics |= map(.value |= if type == "number" then . * 1.01 | floor else . end)' nights/job/2026-01-02.json >before.json
 lumos-render --gate limits --baseline before.json "$document" -o gate.json 2>message || fail "a gate: $(head -c 300 message)"

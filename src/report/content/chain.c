@@ -14,7 +14,7 @@ bool report_chain_step(const struct report_boundaries *steps, const struct lumos
     lumos_vector_push(&list, ((struct lumos_step){LUMOS_NONE, one->step, one->start, one->end}));
   }
   if (!options->has_step) {
-    found = lumos_typical_step(&list, changed);
+    found = lumos_typical_step(&list, lumos_first_step_is_left_out(list.count, changed));
   }
   for (size_t i = 0; options->has_step && i < list.count; i++) {
     found = list.items[i].step == options->step ? &list.items[i] : found;

@@ -187,8 +187,7 @@ static bool any_simulated(const struct report_rows *rows) {
   return any;
 }
 
-/* Steps that a changed job has no more are in no simulated sum, nor, of every rank and of the job, the first step where
- * it is left out. The measured first step goes with it, so that like steps are compared. */
+/* Of the job, or of each rank: steps that a changed job has no more are in no simulated sum, nor the first step where it is left out. The measured first step goes with it, so that like steps are compared. */
 static void mark_left_out(struct report_rows *rows, bool edited) {
   bool any = any_simulated(rows);
   for (size_t first = 0, i = 0; first < rows->count; first = i) {
@@ -214,17 +213,29 @@ static void mark_left_out(struct report_rows *rows, bool edited) {
   }
 }
 
-/* Of a recording what the job leaves out its ranks do, which may have begun to record later; a change begins in each
- * rank's own first step. */
-static void choose_steps(struct report_facts *facts) {
-  mark_left_out(&facts->job_steps, facts->edited);
-  if (facts->edited || facts->job_steps.count == 0) {
-    mark_left_out(&facts->steps, facts->edited);
-    return;
+/* What the job leaves out its ranks do: those that began to record later have a first step that it counts. */
+static void leave_out_of_ranks(struct report_facts *facts) {
+  bool any = any_simulated(&facts->steps);
+  int32_t simulated = LUMOS_ABSENT_INT, measured = LUMOS_ABSENT_INT; /* steps that are left out */
+  for (size_t k = 0; k < facts->job_steps.count; k++) {
+    const struct report_row *row = &facts->job_steps.items[k];
+    simulated = row->left_out ? row->step : simulated;
+    measured = row->left_out_too ? row->step : measured;
   }
   for (size_t i = 0; i < facts->steps.count; i++) {
     struct report_row *row = &facts->steps.items[i];
-    row->left_out = row->left_out_too = !report_step_counts(facts, row->step);
+    row->left_out = row->step == simulated;
+    row->left_out_too = row->step == measured;
+    row->steps = any && row->figures[SIMULATED].of[FIGURE_STEP_TIME] == LUMOS_ABSENT ? 0 : row->steps;
+  }
+}
+
+static void choose_steps(struct report_facts *facts) {
+  mark_left_out(&facts->job_steps, facts->edited);
+  if (facts->job_steps.count == 0) {
+    mark_left_out(&facts->steps, facts->edited);
+  } else {
+    leave_out_of_ranks(facts);
   }
 }
 

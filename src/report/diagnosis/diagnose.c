@@ -204,7 +204,7 @@ static bool waits_for_data(const struct diagnosis_figures *figures, uint32_t ran
  * op stands out: where CPUs set the pace some rank is always the latest, and nothing is wrong with it. */
 static bool has_ordinary_threads(const struct diagnosis_figures *figures, uint32_t rank,
                                  const struct diagnosis_excess *threads, int64_t ratio) {
-  int64_t late = lateness(&figures->ranks[rank]);
+  int64_t late = at_most(lateness(&figures->ranks[rank]), at_least_zero(figures->ranks[rank].late_always));
   return cause_of(figures, rank) == LUMOS_CAUSE_SLOW_CPU && ratio < DIAGNOSIS_SLOW_CPU &&
          report_share(late, figures->step) < DIAGNOSIS_SLOW_CPU - 1000000 && threads->time <= late / MOST_OF &&
          !waits_for_data(figures, rank);

@@ -114,12 +114,18 @@ static void add_lateness(struct diagnosis_figures *figures, const struct lumos_m
   struct diagnosis_rank *rank = &figures->ranks[index];
   rank->straggler |= straggler;
   rank->last |= last && metric->value.units > 0;
-  if (late && diagnosis_counts_step(figures, metric->scope.step)) {
-    const char *kind = lumos_string(job->strings, metric->scope.kind);
-    int64_t value = report_decimal_as(metric->value, 0);
+  if (!late) {
+    return;
+  }
+  const char *kind = lumos_string(job->strings, metric->scope.kind);
+  int64_t value = report_decimal_as(metric->value, 0);
+  bool host = strcmp(kind, "host") == 0;
+  rank->late_always = report_sum(rank->late_always, host || strcmp(kind, "compute") == 0 ? value : 0);
+  rank->late_steps += host; /* of each step there is one of each kind */
+  if (diagnosis_counts_step(figures, metric->scope.step)) {
     if (strcmp(kind, "compute") == 0) {
       rank->late_compute = report_sum(rank->late_compute, value);
-    } else if (strcmp(kind, "host") == 0) {
+    } else if (host) {
       rank->late_host = report_sum(rank->late_host, value);
     } else if (strcmp(kind, "unknown") == 0) {
       rank->late_unknown = report_sum(rank->late_unknown, value);
@@ -138,6 +144,7 @@ static void read_ranks(struct diagnosis_figures *figures) {
     struct diagnosis_rank *rank = &figures->ranks[i];
     rank->late_compute = rank->steps > 0 ? rank->late_compute / rank->steps : 0;
     rank->late_host = rank->steps > 0 ? rank->late_host / rank->steps : 0;
+    rank->late_always = rank->late_steps > 0 ? rank->late_always / rank->late_steps : 0;
     rank->late_unknown = rank->steps > 0 ? rank->late_unknown / rank->steps : 0;
   }
 }

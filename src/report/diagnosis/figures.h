@@ -19,6 +19,8 @@ struct diagnosis_rank {
   int64_t compute, not_recorded;   /* parts of that */
   int64_t waits;                   /* for other ranks or stages, exposed */
   int64_t late_compute, late_host; /* what it takes longer than like ranks before communication; less: negative */
+  int64_t late_always;             /* both together, also in a first step that does not count: does it come again? */
+  int64_t late_steps;              /* of how many steps that is */
   int64_t late_unknown;            /* late for what the recording does not show, such as that its own began late */
   int64_t pace;                    /* as diagnosis_read_paces has it */
   bool straggler;                  /* that is much, and comes again */

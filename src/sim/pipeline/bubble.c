@@ -92,7 +92,9 @@ static void write_schedule(struct lumos_job *job, const struct lumos_timeline *t
 
 static void write_passes(struct lumos_job *job, const struct lumos_timeline *timeline) {
   static const struct lumos_passes_limits all = {.stages = SIZE_MAX, .alike = 0};
-  const struct lumos_step *step = lumos_typical_step(&timeline->job, timeline->runs != NULL && lumos_job_edited(job));
+  bool changed = timeline->runs != NULL && lumos_job_edited(job);
+  const struct lumos_step *step =
+      lumos_typical_step(&timeline->job, lumos_first_step_is_left_out(timeline->job.count, changed));
   if (step == NULL) {
     return;
   }
