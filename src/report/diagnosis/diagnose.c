@@ -210,8 +210,18 @@ static bool has_ordinary_threads(const struct diagnosis_figures *figures, uint32
          !waits_for_data(figures, rank);
 }
 
+/* Over every step, be it left out of means: more steps say better what comes again. */
 static bool is_excused(const struct diagnosis_figures *figures, uint32_t rank) {
-  struct diagnosis_excess threads = diagnosis_thread_excess(figures, rank);
+  struct diagnosis_figures always = *figures;
+  size_t count = figures->job->ranks.count;
+  always.every = true;
+  always.ranks = lumos_allocate(count * sizeof *always.ranks);
+  for (size_t r = 0; r < count; r++) {
+    always.ranks[r] = figures->ranks[r];
+    always.ranks[r].steps = figures->ranks[r].late_steps > 0 ? figures->ranks[r].late_steps : figures->ranks[r].steps;
+  }
+  struct diagnosis_excess threads = diagnosis_thread_excess(&always, rank);
+  free(always.ranks);
   int64_t ratio = report_share(threads.own, threads.others);
   return ratio != LUMOS_ABSENT &&
          (has_ordinary_kernels(&figures->ranks[rank], ratio) || has_ordinary_threads(figures, rank, &threads, ratio));

@@ -12,7 +12,7 @@ bool diagnosis_counts_step(const struct diagnosis_figures *figures, int32_t step
   const struct report_rows *rows = facts->job_steps.count > 0 ? &facts->job_steps : &facts->steps;
   for (size_t i = 0; i < rows->count; i++) {
     if (rows->items[i].step == step) {
-      return !rows->items[i].left_out;
+      return figures->every || !rows->items[i].left_out;
     }
   }
   return false;

@@ -35,6 +35,7 @@ struct diagnosis_figures {
   int64_t weight;                /* ranks of the job, those that one stands for included */
   struct diagnosis_parts parts;
   struct diagnosis_rank *ranks; /* by index in job->ranks */
+  bool every; /* a first step that is left out counts, too: whether what ranks do comes again is asked */
 };
 
 /* How much longer a recorded step is than one without the profiler, ns; 0: not known, or the job was changed. */
@@ -44,7 +45,7 @@ int64_t diagnosis_recording_cost(const struct report_facts *facts);
 bool diagnosis_figures_read(const struct report_facts *facts, struct diagnosis_figures *figures);
 void diagnosis_figures_free(struct diagnosis_figures *figures);
 
-/* report_step_counts, but that of a step which the job has not, none is. */
+/* report_step_counts, but that of a step which the job has not, none is; and with `every` all that it has. */
 bool diagnosis_counts_step(const struct diagnosis_figures *figures, int32_t step);
 /* The metric's source is that of the timeline that is spoken of. */
 bool diagnosis_is_spoken(const struct diagnosis_figures *figures, const struct lumos_metric *metric);
