@@ -1,4 +1,5 @@
-"""The page of a paper.json, as a template for lumos-render, to standard output. Every number comes from that file or from published.json.
+"""The page of a paper.json, as a template for lumos-render, to standard output. Every figure that was measured, predicted or published comes from
+that file or from published.json. What describes the set-up stands here: numbers of ranks and GPUs, aims, and what counts as alike.
 
 page.py PAPER.json
 """
@@ -7,6 +8,7 @@ import html
 import json
 import math
 import os
+import re
 import sys
 
 JOBS, CONFIGURATIONS, VARIANTS = 24, 9, 4  # of Fig. 5, 7 and 8
@@ -122,7 +124,7 @@ def of_models(case):
 
 
 def replay_section(result, paper):
-    cases = result["replay"]
+    cases, seen = result["replay"], paper["seen"]["cpu_share"]
     if not cases:
         return ""
     sizes = {how: [abs(of_models(case)[how]) for case in cases] for how in ("lumos", "dpro", "daydream")}
@@ -153,12 +155,12 @@ def replay_section(result, paper):
     return section(
         "replay", f"Replay is off by {mean(sizes['lumos']):.2f} % on average over {of_all(len(cases), JOBS, 'jobs')} (Fig. 5)",
         finding(f"At worst it is off by {max(sizes['lumos']):.2f} %. Without waits between streams, as dPRO has it, the same jobs are off by {mean(sizes['dpro']):.1f} % on average and "
-                f"{max(sizes['dpro']):.1f} % at worst; as Daydream has it, {mean(sizes['daydream']):.1f} % and {max(sizes['daydream']):.1f} %. The paper reports {paper['replay']['lumos']} % for its Lumos, and "
+                f"{max(sizes['dpro']):.1f} % at worst. As Daydream has it, they are off by {mean(sizes['daydream']):.1f} % and {max(sizes['daydream']):.1f} %. The paper reports {paper['replay']['lumos']} % for its Lumos, and "
                 f"{paper['replay']['dpro']:.0f} % on average and {paper['replay']['dpro_worst']} % at worst for dPRO."),
         reading(f"{split}{flattery}".strip()),
         reading(f"In {alike} of {len(cases)} jobs dPRO’s and Daydream’s dependencies give the same step within 0.01 points. Both leave out waits between streams; Daydream also leaves out waits between ranks, dPRO the CPU’s waits for the GPU. "
                 "Without waits between streams no kernel waits for communication, and the CPU becomes critical: its calls keep their recorded times in both. "
-                "In 15B 2x2x4 its calls and ops are 85 % of either critical path (seen with version 6a4861c25). "
+                f"In {seen['job']} its calls and ops are {seen['percent']} % of either critical path (seen with version {seen['version']}). "
                 "Where Daydream’s critical path has communication, with its measured waiting, its step is the longer one.") if alike else "",
         legend([("compute", "Lumos"), ("transfer", "dPRO’s dependencies"), ("copies", "Daydream’s dependencies")]),
         reading("Error of the simulated step against the measured one. Names are the model, then TP × PP × DP."),
@@ -208,10 +210,14 @@ def breakdown_section(result, paper):
         missed = reading(f"From one trace a stage Lumos reads {plain(seen, 0)} ms of bubble, where these ranks truly have {plain(of_traced, 0)} ms. What is missing lies in one all-reduce at the end of the step, over all "
                          "stages and tensor-parallel ranks. The stages in the middle wait in it for the first. Most of its ranks have no trace, so Lumos cannot split that time into transfer and bubble. "
                          "With traces of all ranks it reads the true bubble.")
+    dpro = sum(parts_of(case["replayed"]["dpro"]["parts"]).values())
+    sums = reading("Parts are means over ranks, each of its own step, so they add up to the mean step of a rank. The step of the whole job lasts until its last rank ends, which can be longer. "
+                   f"With dPRO’s dependencies the parts make {plain(dpro, 0)} ms; the step, of which Fig. 5 has the error, takes {plain(case['true']['step'] * (1 + of_models(case)['dpro'] / 100), 0)} ms.")
     return section(
         "breakdown", f"{100 * true['pipeline_bubble'] / exposed:.0f} % of the exposed communication is pipeline bubble (Fig. 1)",
         finding("A stage that has nothing to run waits in a receive kernel. The paper counts that as communication; here it is a part of its own. "
                 f"True parts are means over all ranks where nothing else is said. Parts by Lumos are means over the ranks with a trace ({case['recorded']}). Lumos simulates an unchanged job with its own times, so its simulated parts are not shown apart."),
+        sums,
         missed,
         legend([(paint, words) for key, paint, words in BARS if key != "exposed_communication"]),
         picture(f"where the step of the {case['model']} job goes", left + width + 90, 12 + 34 * len(bars), marks),
@@ -273,13 +279,16 @@ def parallelism_section(result, paper):
     cases, reported = of_group(result, "parallelism-"), {row["configuration"]: row for row in paper["parallelism"]}
     if not cases or not result["base_step"]:
         return ""
+    seen = paper["seen"]["scarce"]
     half, faulty = sum(case["recorded"] < 16 for case in cases), result["cases"].get("scarce")
     recorded = "All 16 ranks of it are recorded."
     if half:
-        recorded = (f"Predictions of up to 64 GPUs start from the traces of all 16 ranks. Those of 128 GPUs, {half} of {len(cases)}, start from 8, the first of each two tensor-parallel ranks: "
-                    "from 16, the rebuilt job takes up to 9 GB in each of two processes.")
+        recorded = (f"Predictions of up to 64 GPUs start from the traces of all 16 ranks. Those of 128 GPUs, {half} of {len(cases)}, start from 8, the first of each two tensor-parallel ranks. "
+                    f"From 16, the rebuilt job takes up to {paper['seen']['memory']['gigabytes']} GB in each of two processes (seen with version {paper['seen']['memory']['version']}).")
     out_of_memory = reading(f"None of these jobs runs out of memory. Where each micro-batch does, in the recorded job and in the true one, {faulty['configuration']} from all 16 ranks is off by "
-                            f"{signed(faulty['error'])} %. 2x16x4 was off by +49.6 % so, and from 8 ranks by −1.8 % (version 6a4861c25). No row of a trace shows that wait for memory. "
+                            f"{signed(faulty['error'])} %. Does its range hold the true {plain(faulty['true']['step'])} ms? {within(faulty).capitalize()}: it is {span_of(faulty)} ms. "
+                            f"{seen['configuration']} was off by {signed(seen['all_ranks'], 1)} % so, and from 8 ranks by {signed(seen['half_of_them'], 1)} % (seen with version {seen['version']}). "
+                            "That case counts neither above nor in the title. No row of a trace shows that wait for memory. "
                             "It is likely that tensor-parallel ranks keep their recorded waits as CPU time, and then wait for each other.") if faulty else ""
     average, worst = summary(cases)
     rows = []
@@ -298,16 +307,25 @@ def parallelism_section(result, paper):
                               "paper: predicted <small>ms</small>", "paper: actual <small>ms</small>", "paper: error <small>%</small>"], rows))
 
 
-def models_section(result):
+def by_layers(case, result, paper):
+    """By how much the base's step times the layers is off, in percent; None where more than the layers changes."""
+    found = re.fullmatch(r"--layers (\d+)", case["change"])
+    return 100 * (result["base_step"] * int(found[1]) / paper["base_layers"] / case["true"]["step"] - 1) if found and result["base_step"] else None
+
+
+def models_section(result, paper):
     cases = of_group(result, "model-")
     if not cases:
         return ""
     average, worst = summary(cases)
-    rows = [[case["name"].split("-")[1], case["change"].replace("--", ""), plain(case["step"]), span_of(case), plain(case["true"]["step"]), signed(case["error"]), within(case)] for case in cases]
+    rows = [[case["name"].split("-")[1], case["change"].replace("--", ""), plain(case["step"]), span_of(case), plain(case["true"]["step"]), signed(case["error"]), within(case), signed(by_layers(case, result, paper))] for case in cases]
+    simple = [(case["name"].split("-")[1], by_layers(case, result, paper), case["error"]) for case in cases if by_layers(case, result, paper) is not None]
+    compared = "; ".join(f"{name} {signed(base)} %, Lumos {signed(ours)} %, which is {'nearer' if abs(ours) < abs(base) else 'worse'}" for name, base, ours in simple)
     return section(
         "models", f"Other models: off by {average:.2f} % on average, {worst:.2f} % at worst (Fig. 8)",
         finding(f"Predicted from the 15B job on 2x2x4: {of_all(len(cases), VARIANTS, 'variants')}. {held_of(cases)} ranges of 90 % hold the truth. The paper’s bars have no numbers. A wider model fills buckets of gradients anew, and a trace does not show their limit. So V3 and V4 also get the job’s own setting, 100 MB."),
-        table("models", ["variant", "change", "predicted <small>ms</small>", "range <small>90 %</small>", "true <small>ms</small>", "error <small>%</small>", "range holds"], rows))
+        reading(f"Where layers alone change, the base’s step times the layers ({paper['base_layers']} in the base) needs no Lumos. It is off by: {compared}. V3 and V4 have no such rule.") if simple else "",
+        table("models", ["variant", "change", "predicted <small>ms</small>", "range <small>90 %</small>", "true <small>ms</small>", "error <small>%</small>", "range holds", "base’s step times layers <small>%</small>"], rows))
 
 
 # ---- Reality ----
@@ -317,9 +335,9 @@ def reality_rows(run, figures):
     """A row for each change: run, change, published, predicted, range, whether it holds, what is not known."""
     rows = []
     for row, words, value in zip(figures, run["words"], run["published"]):
-        span = "unknown" if row["low"] is None else f'{signed(row["low"], 1)} to {signed(row["high"], 1)}'
+        span = "unknown" if row["low"] is None else f'{signed(row["low"])} to {signed(row["high"])}'
         holds = "unknown" if row["low"] is None else "yes" if row["low"] <= value <= row["high"] else "no"
-        rows.append([run["name"], words, signed(value, 1), signed(row["step"], 1), span, holds, run["unknown"]])
+        rows.append([run["name"], words, signed(value, 1), signed(row["step"]), span, holds, run["unknown"]])
     return rows
 
 
@@ -344,6 +362,7 @@ def reality_section(result, paper):
     steps = [row for run in tests if "tokens" in run for row in reality_steps(run, cases[run["name"]])]
     unchanged = sum(row["low"] is not None and row["low"] <= 0 <= row["high"] for run in tests for row in cases[run["name"]]["rows"])
     held = sum(row[5] == "yes" for row in rows)
+    both = sum(row["low"] is not None and row["low"] <= min(value, 0) and max(value, 0) <= row["high"] for run in tests for row, value in zip(cases[run["name"]]["rows"], run["published"]))
     headings = ["published run", "change", "published <small>%</small>", "predicted <small>%</small>", "range <small>90 %</small>", "range holds", "not known, or not modeled"]
     parts = []
     if rows:
@@ -361,7 +380,8 @@ def reality_section(result, paper):
                   reading("Lumos has the best rate of each GPU from the same source, so these rows hand back what was put in. They count nowhere."),
                   table("other GPUs", headings, back)]
     sources = "; ".join(dict.fromkeys(run["source"] for run in runs))
-    title = f"Ranges hold {held} of {len(rows)} changes that others published, and {unchanged} ranges also hold “nothing changes”" if rows else "Changes that others published"
+    others = len(rows) - unchanged
+    title = (f"Ranges hold {held} of {len(rows)} changes that others published: {both} that also hold “nothing changes”, and {held - both or 'none'} of the {others} that do not") if rows else "Changes that others published"
     return section("reality", title, *parts, reading("Sources: " + sources + "."))
 
 
@@ -403,9 +423,18 @@ def tables_section(result, paper):
     unknown = [f"Products: {published['products']['source']}. Not known: {published['products']['unknown']}."]
     unknown += [f"All-reduce, {one['name']}: {one['source']}. Not known: {one['unknown']}." for one in published["transfers"]]
     best = {line[1]: line[3] for line in lines if line[0].startswith("products")}
+    reduced = {}
+    for line in lines:
+        if line[0].startswith("all-reduce"):
+            reduced.setdefault(line[1] if line[1] in WAYS.values() else "node", []).append(line[3])
+    reduced = {way: sorted(values, key=float) for way, values in reduced.items()}
+    between = lambda way: " to ".join(dict.fromkeys((reduced[way][0], reduced[way][-1])))
     return section(
-        "tables", f"Matrix products and all-reduces of published tables: {best[WAYS['others']]} % off between sizes, {best[WAYS['there']]} % on another GPU",
-        finding("Each table is read as if a job had run it. The models of Lumos then predict each size from the others, and all from one. Between sizes that are known the models are close; far from them they are not. "
+        "tables", f"Published tables: products {best[WAYS['others']]} % off between sizes, {best[WAYS['there']]} % on another GPU; all-reduces {between(WAYS['others'])} %, {between('node')} % from one node, {between(WAYS['one'])} % from one size",
+        finding("Each table is read as if a job had run it. The models of Lumos then predict each size from the others, and all from one. "
+                f"Mean errors of products are {best[WAYS['others']]} % between sizes, {best[WAYS['one']]} % from one size and {best[WAYS['there']]} % on another GPU. "
+                f"Those of all-reduces, a table each, are {', '.join(reduced[WAYS['others']])} % between sizes; {', '.join(reduced['node'])} % from one node; {', '.join(reduced[WAYS['one']])} % from one size. "
+                "Between sizes that are known the models are close; far from them they are not. "
                 "From one large all-reduce, short ones come out too short. Their ranges do not grow with the distance in size, which they should."),
         table("tables in short", ["table", "predicted from", "sizes", "mean error <small>%</small>", "worst <small>%</small>", "ranges hold"], lines),
         "<h3>Matrix products in bf16, rows × inner × columns</h3>\n",
@@ -449,7 +478,10 @@ def tiles(result):
             entries.append((words, f"{average:.2f} %", f"mean; aim under {AIMS[aim]} %: {met(average < AIMS[aim])}. Worst {last}"))
     if every:
         unknown = sum(within(case) == "unknown" for case in every)
-        entries.append(("Ranges hold", held_of(every), "meant to hold nine of ten" + (f"; {unknown} predictions have no range" if unknown else "")))
+        faulty = result["cases"].get("scarce")
+        without = (f". Left out here and in the title: {faulty['configuration']} with scarce memory, off by {signed(faulty['error'])} %; its range is {span_of(faulty)} ms, "
+                   f"true are {plain(faulty['true']['step'])} ms. Range holds: {within(faulty)}") if faulty else ""
+        entries.append(("Ranges hold", held_of(every), "meant to hold nine of ten" + (f"; {unknown} predictions have no range" if unknown else "") + without))
     return '<ul class="tiles">\n' + "".join(f'<li><p class="label">{a}</p><p class="figure">{b}</p><p class="evidence">{text(c)}</p></li>\n' for a, b, c in entries) + "</ul>\n"
 
 
@@ -477,13 +509,14 @@ MECHANISMS = {
 }
 
 
-def mechanisms_section(result):
+def mechanisms_section(result, paper):
     shown, worth = result["cases"].get("mechanisms"), result["cases"].get("causes")
     if not shown and not worth:
         return ""
     parts = []
     if shown:
-        parts += [finding("The 15B job on 2x2x4, replayed with the traces of all its ranks. The emulated cluster has 14 mechanisms that are on by default, and five that are not. Three of the five are on for all of this page. "
+        parts += [finding("The 15B job on 2x2x4, replayed with the traces of all its ranks. "
+                          f"The emulated cluster has {paper['seen']['mechanisms']['by_default']} mechanisms that are on by default, and {paper['seen']['mechanisms']['others']} that are not. Three of these are on for all of this page. "
                           "Captured graphs are not, since they take the place of launches, and these jobs launch their kernels one by one. "
                           "Scarce memory is not, since no ordinary job asks for memory in vain in every micro-batch."),
                   table("mechanisms", ["mechanism", "true step <small>ms</small>", "replay error <small>%</small>"],
@@ -491,16 +524,58 @@ def mechanisms_section(result):
     if worth:
         base = {row["job"]: row["true"]["step"] for row in worth["rows"] if not row["without"]}
         ours = {name.split("-", 1)[1]: result["cases"][name]["step"] for name in result["cases"] if name.startswith(("parallelism-", "model-"))}
+        recorded = {row["words"]: row["step"] for row in shown["rows"]} if shown else {}
+        shorter = [f"by {plain(recorded['these three'] - recorded[name])} ms {words}" for name, words in (("these three without collective-skew", "where members of a collective end at the same moment"),
+                   ("these three without free-sms", "where communication need not wait")) if {name, "these three"} <= recorded.keys()]
+        base_too = f" The recorded base is shorter {' and '.join(shorter)}." if shorter else ""
         parts += ["<h3>How much longer two mechanisms make the true steps</h3>\n",
-                  reading("The true steps of three predicted jobs, each without one mechanism. Where a prediction is too short by as much, that mechanism is the likely cause."),
-                  table("causes", ["job", "true run", "step <small>ms</small>", "shorter by <small>ms</small>", "waiting in it <small>ms</small>", "bubble in it <small>ms</small>", "predicted too short by <small>ms</small>"],
+                  reading(f"The true steps of three predicted jobs, each without one mechanism. Without it both the base and the true run get shorter, so the prediction does, too.{base_too} "
+                          "So “shorter by” is the most that the mechanism can explain of “predicted too short by”; the table bounds the cause from above. "
+                          "Only 2x2x16 was predicted anew, without the first of them: the notes below have what that gave. For 2x4x16 and V4 the bound is all that is known."),
+                  table("causes", ["job", "true run", "step <small>ms</small>", "shorter by, at most the cause <small>ms</small>", "waiting in it <small>ms</small>", "bubble in it <small>ms</small>", "predicted too short by, with all mechanisms <small>ms</small>"],
                         [[row["job"], WITHOUT[row["without"]], plain(row["true"]["step"]), plain(base[row["job"]] - row["true"]["step"]) if row["without"] else "–", plain(row["true"]["parts"]["communication_wait"]),
                           plain(row["true"]["parts"]["pipeline_bubble"]), plain(base[row["job"]] - ours[row["job"]]) if not row["without"] and row["job"] in ours else "–"] for row in worth["rows"]])]
     return section("mechanisms", "Which mechanisms make these jobs hard to replay and to predict", *parts)
 
 
+def figures_of(result, paper):
+    """What the notes have to say in figures, of the cases that there are."""
+    cases, seen, found = result["cases"], paper["seen"], {}
+    if "parallelism-2x2x16" in cases:
+        case, rerun = cases["parallelism-2x2x16"], seen["causes"]["2x2x16"]
+        missed, left = case["true"]["step"] - case["step"], rerun["true"] - rerun["predicted"]
+        found |= {"skew_predicted": plain(rerun["predicted"]), "skew_true": plain(rerun["true"], 2), "skew_error": signed(100 * (rerun["predicted"] / rerun["true"] - 1)), "skew_with": signed(case["error"]),
+                  "skew_explained": plain(missed - left), "skew_missed": plain(missed), "skew_left": plain(left), "skew_version": rerun["version"]}
+    stages = [cases.get(name) for name in ("base", "parallelism-2x4x4", "parallelism-2x8x4", "parallelism-2x16x4")]
+    if all(stages):
+        reported = {row["configuration"]: row["actual"][-1] for row in paper["parallelism"]}
+        true = [case.get("true", case) for case in stages]
+        shares = [f"{100 * one['parts']['pipeline_bubble'] / one['step']:.0f} %" for one in true]
+        found |= {"paper_pp": plain(100 * (reported["2x8x4"] / reported["2x4x4"] - 1), 0), "true_pp": plain(100 * (true[2]["step"] / true[1]["step"] - 1), 0), "bubbles": f"{', '.join(shares[:-1])} and {shares[-1]}"}
+    if "model-V1" in cases:
+        error, other = cases["model-V1"]["error"], seen["models"]["V1"]
+        found |= {"v1_none": signed(other["none"]), "v1_queue": signed(other["sm_queue"]), "v1_here": signed(error), "v1_version": other["version"], "v1_worth": plain(abs(other["sm_queue"] - other["none"]), 2), "v1_missed": plain(abs(error), 2)}
+    if "model-V4" in cases and "causes" in cases:
+        steps = {row["without"]: row["true"]["step"] for row in cases["causes"]["rows"] if row["job"] == "V4"}
+        found |= {"v4_most": plain(steps[""] - steps["free-sms"]), "v4_missed": plain(steps[""] - cases["model-V4"]["step"])}
+    if "table-products" in cases:
+        rows = [row for row in cases["table-products"]["rows"] if row.get("there")]
+        worst = sorted(rows, key=lambda row: row["there"]["error"])[:3]
+        found |= {"b200": len(rows), "b200_fast": sum(row["there"]["error"] < 0 for row in rows), "b200_held": sum(row["there"]["holds"] for row in worst) or "none",
+                  "b200_worst": "; ".join(f"{' × '.join(map(str, row['shape']))} {signed(row['there']['error'], 1)} %" for row in worst)}
+    return found
+
+
+def filled(note, figures):
+    """A note with its figures; None where the cases that it is about were not run."""
+    names = re.findall(r"\{(\w+)\}", note)
+    return note.format(**figures) if all(name in figures for name in names) else None
+
+
 def notes_section(result, paper):
-    entries = "".join(f"<li>{text(note)}</li>\n" for note in ([] if result["quick"] else paper["differences"]))
+    figures = figures_of(result, paper)
+    notes = [] if result["quick"] else [note for note in (filled(note, figures) for note in paper["differences"]) if note]
+    entries = "".join(f"<li>{text(note)}</li>\n" for note in notes)
     return section("notes", "What differs from the paper or from the truth, and why", reading("What is measured stands in the tables above. What is only likely is called so."), f'<ul class="notes">\n{entries}</ul>\n') if entries else ""
 
 
@@ -509,7 +584,7 @@ GROUPS = {"base": "recording of the base of Fig. 7 and 8", "replay-": "replays, 
           "reality-": "published runs", "table-": "published tables"}
 
 
-def made_section(result):
+def made_section(result, paper):
     cases, machine, run = result["cases"], result["machine"], result.get("run", {})
     versions = list(dict.fromkeys(case["version"] for case in cases.values()))
     rows = []
@@ -520,20 +595,23 @@ def made_section(result):
                          ", ".join(version for version in versions if any(case["version"] == version for case in some))])
     cpu, wall = (sum(case[key] for case in cases.values()) for key in ("cpu_s", "wall_s"))
     left = f" Not run: {', '.join(result['left_out'])}." if result["left_out"] else ""
-    made = "All cases were run with one version of the code." if len(versions) == 1 else f"The cases were run with {len(versions)} versions of the code."
+    made = f"All cases were run with version {versions[0]} of the code." if len(versions) == 1 else f"The cases were run with {len(versions)} versions of the code."
+    later = f" {paper['seen']['later']['words']}" if paper["seen"]["later"]["than"] in versions else ""
     command = f"examples/paper/run.sh{' --quick' if result['quick'] else ''}"
     once = run.get("cases") == len(cases)
-    loads = [case["load"] for case in cases.values() if "load" in case]
+    loads = [case for case in cases.values() if "load" in case]
+    load = sum(case["load"] * case["wall_s"] for case in loads) / sum(case["wall_s"] for case in loads) if loads else 0
     how = (f"{command} ran all {len(cases)} cases one after another, in one go: {run['wall_s'] / 60:.0f} minutes, {plain(run['cpu_s'], 0)} s of CPU time. The largest process took {run['process_gb']} GB." if once else
            f"{command} runs case after case. These were run in parts, with --only: {wall / 60:.0f} minutes together, {plain(cpu, 0)} s of CPU time.")
     where = f"The machine: a virtual one with {machine['cores']} cores{' (' + machine['processor'] + ')' if machine.get('processor') else ''} and {machine['memory_gb']} GB."
-    busy = f" It had other work to do: {mean(loads):.1f} processes ran or waited on average." if loads and mean(loads) > 1.5 else ""
+    busy = f" It had other work to do: {load:.1f} processes ran or waited, averaged over time." if load > 1.5 else ""
     return section(
         "made", f"All of this took {(run['wall_s'] if once else wall) / 60:.0f} minutes, {cpu / 60:.0f} of CPU time",
-        finding(f"{how} {where}{busy} {made}{left}"),
+        finding(f"{how} {where}{busy} {made}{later}{left}"),
         table("time of the cases", ["cases", "number", "CPU time <small>s</small>", "longest <small>s</small>", "time <small>min</small>", "version"], rows),
         reading("The cluster is emulated: an H100-like machine with 8 GPUs a node. It shares no code with the simulator. But both have NCCL’s tuning tables and the speeds of links from the same sources. "
-                "So these cases test how Lumos simulates rather than those figures. The cluster’s figures for real GPUs are assumptions. All numbers are in paper.json, those of the paper and of others in published.json."))
+                "So these cases test how Lumos simulates rather than those figures. The cluster’s figures for real GPUs are assumptions. What was measured and predicted here is in paper.json. What the paper and others published is in published.json beside it. "
+                "So is, as “seen”, what runs gave that paper.json does not have, each with its version; and the text of the notes, with the figures that they name."))
 
 
 def main(path):
@@ -544,8 +622,8 @@ def main(path):
         paper = json.load(file)
     result["paper_replay"] = paper["replay"]["lumos"]
     out = HEAD + f'<header>\n<p class="eyebrow"><b>Lumos</b> The paper’s experiments, on an emulated cluster</p>\n<h1>{text(headline(result))}</h1>\n{tiles(result)}</header>\n<main>\n\n'
-    out += replay_section(result, paper) + breakdown_section(result, paper) + busy_section(result) + parallelism_section(result, paper) + models_section(result) + mechanisms_section(result)
-    out += reality_section(result, paper) + tables_section(result, paper) + notes_section(result, paper) + made_section(result) + "</main>\n"
+    out += replay_section(result, paper) + breakdown_section(result, paper) + busy_section(result) + parallelism_section(result, paper) + models_section(result, paper) + mechanisms_section(result, paper)
+    out += reality_section(result, paper) + tables_section(result, paper) + notes_section(result, paper) + made_section(result, paper) + "</main>\n"
     sys.stdout.write(out + TAIL % document.replace("<", "\\u003c"))
 
 
