@@ -48,7 +48,7 @@ said() {
 }
 
 # Which of several like ranks a chain leads to, or a wait, and how often it goes from one to another, is no figure of the job.
-may_differ='"(critical_path_rank|critical_path_crossings|critical_path_crossing_time|wait_for)"'
+may_differ='"(critical_path_rank|straggler_free_path|critical_path_crossings|critical_path_crossing_time|wait_for)"'
 
 # check_folded NAME LIKE OPTIONS...
 check_folded() {
