@@ -187,7 +187,8 @@ static bool any_simulated(const struct report_rows *rows) {
   return any;
 }
 
-/* Of the job, or of each rank: steps that a changed job has no more are in no simulated sum, nor the first step where it is left out. The measured first step goes with it, so that like steps are compared. */
+/* Of the job, or of each rank: steps that a changed job has no more are in no simulated sum, nor the first step where it
+ * is left out. The measured first step goes with it, so that like steps are compared. */
 static void mark_left_out(struct report_rows *rows, bool edited) {
   bool any = any_simulated(rows);
   for (size_t first = 0, i = 0; first < rows->count; first = i) {
@@ -453,9 +454,10 @@ struct report_mfu report_mfu(const struct report_facts *facts, enum report_timel
         !report_step_counts(facts, metric->scope.step)) {
       continue;
     }
+    int64_t value = report_decimal_as(metric->value, 6); /* LUMOS_ABSENT: beyond what a stream may say */
     for (int from = 0; from < FROM; from++) {
-      bool is = strcmp(lumos_string(job->strings, metric->scope.kind), names[from]) == 0;
-      sums[from] += is ? report_decimal_as(metric->value, 6) : 0;
+      bool is = value != LUMOS_ABSENT && strcmp(lumos_string(job->strings, metric->scope.kind), names[from]) == 0;
+      sums[from] = report_sum(sums[from], is ? value : 0);
       counts[from] += is;
     }
   }
