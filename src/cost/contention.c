@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "cost/moved.h"
+#include "cost/passages.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -74,17 +75,42 @@ static bool computes(const struct lumos_job *job, const struct lumos_task *task)
   return lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
 }
 
-int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication) {
-  int64_t *times = lumos_allocate_zeroed(job->tasks.count, sizeof *times);
+/* Of tasks `of`, beside tasks `others`: a byte a task. */
+static int64_t *times_of(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *of,
+                         const uint8_t *others) {
+  int64_t *times = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *times);
   struct stretches stretches = {0};
-  find_stretches(&stretches, job, runs, communication);
+  find_stretches(&stretches, job, runs, others);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    if (computes(job, task) && runs[t].start != LUMOS_ABSENT) {
+    if (of[t] && runs[t].start != LUMOS_ABSENT) {
       times[t] = time_beside(&stretches, lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur);
     }
   }
   lumos_vector_free(&stretches);
+  return times;
+}
+
+static uint8_t *find_computing(const struct lumos_job *job) {
+  uint8_t *computing = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    computing[t] = computes(job, &job->tasks.items[t]);
+  }
+  return computing;
+}
+
+int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication) {
+  uint8_t *computing = find_computing(job);
+  int64_t *times = times_of(job, runs, computing, communication);
+  free(computing);
+  return times;
+}
+
+int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs,
+                               const uint8_t *communication) {
+  uint8_t *computing = find_computing(job);
+  int64_t *times = times_of(job, runs, communication, computing);
+  free(computing);
   return times;
 }
 
@@ -103,7 +129,7 @@ struct lumos_run *lumos_measured_runs(const struct lumos_job *job) {
 struct sample {  /* a kernel */
   uint64_t kind; /* its name, phase, and the op and shapes that it works on */
   uint32_t rank; /* a slow rank is slow beside nothing, too */
-  int64_t dur, beside;
+  int64_t dur, beside, transferring;
   uint8_t of; /* enum lumos_contended */
 };
 LUMOS_VECTOR_TYPE(samples, struct sample);
@@ -158,8 +184,9 @@ static uint64_t kind_of(const struct lumos_job *job, const struct lumos_task *ta
 
 /* Kernels that ran beside other communication, too, show nothing of this one; and those of an op without shapes may be of
  * any size, so that they are not compared. */
-static void find_samples(struct samples *samples, const struct lumos_job *job, const uint8_t *communication) {
-  struct lumos_run *runs = lumos_measured_runs(job);
+static void find_samples(struct samples *samples, const struct lumos_placing *placing, const uint8_t *communication) {
+  const struct lumos_job *job = placing->job;
+  struct lumos_run *runs = lumos_measured_runs(job), *transferring = lumos_transferring_runs(placing, runs);
   uint8_t *shaped = find_shaped_ops(job);
   uint8_t *others = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
@@ -167,27 +194,31 @@ static void find_samples(struct samples *samples, const struct lumos_job *job, c
     others[t] = lumos_on_stream(job, task) && lumos_is_communication(task->kind) && !communication[t];
   }
   int64_t *beside = lumos_times_beside(job, runs, communication),
-          *beside_others = lumos_times_beside(job, runs, others);
+          *beside_others = lumos_times_beside(job, runs, others),
+          *beside_transfers = lumos_times_beside(job, transferring, communication);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool runs_alone = runs[t].start != LUMOS_ABSENT && runs[t].dur > 0 && beside_others[t] == 0;
     uint32_t op = runs_alone && computes(job, task) ? op_of(job, task) : LUMOS_NONE;
     if (op != LUMOS_NONE && shaped[op]) {
-      struct sample sample = {kind_of(job, task, op), lumos_rank_of(job, task), runs[t].dur, beside[t],
-                              (uint8_t)lumos_contended_of(task)};
+      struct sample sample = {kind_of(job, task, op), lumos_rank_of(job, task),         runs[t].dur, beside[t],
+                              beside_transfers[t],    (uint8_t)lumos_contended_of(task)};
       lumos_vector_push(samples, sample);
     }
   }
   free(beside);
   free(beside_others);
+  free(beside_transfers);
+  free(transferring);
   free(others);
   free(shaped);
   free(runs);
   lumos_vector_sort(samples, by_key);
 }
 
-struct shown {         /* by kernels of one class, of all kinds */
-  double lost, beside; /* ns: what they took longer, and how long they ran beside communication */
+struct shown { /* by kernels of one class, of all kinds */
+  double lost, beside,
+      transferring; /* ns: what they took longer; how long they ran beside communication, and beside transfers */
   int64_t kernels, kinds;
   uint64_t last; /* the kind that was counted last */
 };
@@ -199,17 +230,19 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
     return;
   }
   int64_t base = samples[first + (alone - first) / 2].dur; /* sorted by duration */
-  double lost = 0, beside = 0;
+  double lost = 0, beside = 0, transferring = 0;
   int64_t kernels = 0;
   for (size_t i = alone; i < end; i++) {
     if (samples[i].beside >= samples[i].dur / LEAST_PART) {
       lost += (double)(samples[i].dur - base);
       beside += (double)samples[i].beside;
+      transferring += (double)samples[i].transferring;
       kernels++;
     }
   }
   shown->lost += lost;
   shown->beside += beside;
+  shown->transferring += transferring;
   shown->kernels += kernels;
   if (kernels > 0 && (shown->kinds == 0 || shown->last != samples[first].kind)) {
     shown->last = samples[first].kind;
@@ -221,6 +254,7 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
 static void judge(const struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
   static const double MOST = 0.6;               /* of the time: more is something else */
+  static const double LEAST = 0.1;              /* of the time: of less than that, no loss is concluded. Chosen */
   if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }
@@ -228,19 +262,20 @@ static void judge(const struct shown *shown, struct lumos_loss *loss) {
   loss->share = part / (1 - part);
   loss->error = loss->share / sqrt((double)shown->kinds);
   loss->evidence = shown->kernels;
+  loss->transferring = fmin(fmax(shown->transferring / shown->beside, LEAST), 1);
 }
 
 /* Matrix products were measured to take 13 to 27 % longer, all kernels 38 % on average (Echo, 2024). On another
  * machine, whose communication holds other SMs, they may lose nothing, or twice as much: recordings with communication of
  * both kinds show 14 to 60 %. */
 static const struct lumos_loss elsewhere[LUMOS_CONTENDED] = {
-    [LUMOS_CONTENDED_PRODUCTS] = {0.2, 0.2, 0}, [LUMOS_CONTENDED_OTHERS] = {0.38, 0.38, 0}};
+    [LUMOS_CONTENDED_PRODUCTS] = {0.2, 0.2, 1, 0}, [LUMOS_CONTENDED_OTHERS] = {0.38, 0.38, 1, 0}};
 
-void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_job *job,
+void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_placing *placing,
                           const uint8_t *communication) {
   struct samples samples = {0};
   struct shown shown[LUMOS_CONTENDED] = {{0}};
-  find_samples(&samples, job, communication);
+  find_samples(&samples, placing, communication);
   for (size_t first = 0, end = 0; first < samples.count; first = end) {
     size_t alone = first;
     for (end = first; end < samples.count && samples.items[end].kind == samples.items[first].kind &&

@@ -1,9 +1,9 @@
-/* What kernels lose to communication that runs beside them on their GPU, which holds SMs and memory: fitted to the trace's
- * own overlaps. */
+/* What kernels lose to communication that runs beside them on their GPU, which holds SMs and, while it transfers, memory: fitted to the
+ * trace's own overlaps. */
 #ifndef LUMOS_COST_CONTENTION_H
 #define LUMOS_COST_CONTENTION_H
 
-#include <lumos/job.h>
+#include "cost/placing.h"
 
 enum lumos_contended { LUMOS_CONTENDED_PRODUCTS, LUMOS_CONTENDED_OTHERS, LUMOS_CONTENDED };
 
@@ -11,13 +11,14 @@ struct lumos_contention {
   struct lumos_loss {
     double share;            /* how much longer a kernel takes while all of it runs beside communication */
     double error;            /* of that share, one standard deviation */
+    double transferring;     /* for how much of that time the communication transferred; it waited else. Above 0 */
     int64_t evidence;        /* kernels that show it; 0: none do, and it is what others measured */
   } losses[LUMOS_CONTENDED]; /* matrix products and attention; all others */
 };
 
 /* The trace's own: kernels of one name, shape, phase and rank that ran beside this communication (a byte a task), against the
  * median of those that ran beside none. Where less than three such show it, what was measured elsewhere. O(tasks log tasks). */
-void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_job *job,
+void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_placing *placing,
                           const uint8_t *communication);
 
 /* Of a task on a stream that computes. */
@@ -27,6 +28,8 @@ const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention
 /* By task, of those that compute: how long it runs beside this communication on its rank. `runs`: start and duration by task, on
  * one clock for each rank. The caller frees it. O(tasks log tasks). */
 int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication);
+/* The other way round: by task of this communication, how long its rank computes beside it. */
+int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication);
 /* As measured, before any change. The caller frees them. */
 struct lumos_run *lumos_measured_runs(const struct lumos_job *job);
 

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/numbering.h"
 #include "cost/contention.h"
+#include "cost/passages.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct sharing {
   const struct lumos_placing *placing;
   const struct lumos_job *job;
   const struct lumos_run *runs;
-  int64_t *lengths; /* by task, of the transfer; 0: no communication */
+  int64_t *lengths; /* by task (cost/passages.h) */
   uint8_t *links;   /* by task */
   struct passages passages;
   size_t *first;    /* by rank: its passages; one more stands behind the last */
@@ -46,58 +47,22 @@ static const char *op_of(const struct sharing *sharing, uint32_t task) {
   return comm->op == LUMOS_NO_STRING ? "" : lumos_string(sharing->job->strings, comm->op);
 }
 
-static void look_at_collectives(struct sharing *sharing) {
+static void find_links(struct sharing *sharing) {
   const struct lumos_job *job = sharing->job;
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     struct lumos_transfer_shape shape = lumos_transfer_shape_of(sharing->placing, collective);
     for (uint32_t m = 0; m < collective->member_count; m++) {
       uint32_t t = job->members.items[collective->member_first + m];
-      int64_t transfer = collective->transfer == LUMOS_ABSENT ? 0 : collective->transfer;
-      sharing->lengths[t] = transfer > sharing->lengths[t] ? transfer : sharing->lengths[t];
       sharing->links[t] |= links_of(op_of(sharing, t), shape.size, shape.nodes);
     }
   }
-}
-
-/* Of kernels whose members have no trace a part is waiting: the transfer is taken to be their median, of one operation and size. */
-struct lone {
-  uint64_t key;
-  int64_t dur;
-  uint32_t task;
-};
-LUMOS_VECTOR_TYPE(lones, struct lone);
-
-static int by_key(const void *left, const void *right) {
-  const struct lone *a = left, *b = right;
-  return a->key != b->key   ? LUMOS_ORDER(a->key, b->key)
-         : a->dur != b->dur ? LUMOS_ORDER(a->dur, b->dur)
-                            : LUMOS_ORDER(a->task, b->task);
-}
-
-static void look_at_lone_kernels(struct sharing *sharing) {
-  const struct lumos_job *job = sharing->job;
-  struct lones lones = {0};
   for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    bool lone = lumos_is_communication(task->kind) && lumos_on_stream(job, task) && sharing->links[t] == 0;
-    if (lone && sharing->runs[t].start != LUMOS_ABSENT) {
+    if (sharing->lengths[t] > 0 && sharing->links[t] == 0) {
       struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(sharing->placing, t);
       sharing->links[t] = links_of(op_of(sharing, t), shape.size, shape.nodes);
-      uint64_t key = lumos_hash_mix(lumos_hash_text(op_of(sharing, t)), (uint64_t)shape.bytes);
-      key = lumos_hash_mix(key, lumos_key_pair((uint32_t)shape.size, (uint32_t)shape.nodes));
-      lumos_vector_push(&lones, ((struct lone){key, sharing->runs[t].dur, t}));
     }
   }
-  lumos_vector_sort(&lones, by_key);
-  for (size_t first = 0, end = 0; first < lones.count; first = end) {
-    for (end = first; end < lones.count && lones.items[end].key == lones.items[first].key; end++) {
-    }
-    for (size_t i = first; i < end; i++) {
-      sharing->lengths[lones.items[i].task] = lones.items[first + (end - first) / 2].dur;
-    }
-  }
-  lumos_vector_free(&lones);
 }
 
 static int by_start(const void *left, const void *right) {
@@ -203,100 +168,183 @@ static double share_of(const struct sharing *sharing, const struct lumos_collect
                                                             : share;
 }
 
-double *lumos_shares_of_transfers(const struct lumos_placing *placing, const struct lumos_run *runs) {
+/* By collective: how much of its members' transfers their GPUs compute, mean. */
+static void find_computing(const struct lumos_placing *placing, const struct lumos_run *runs,
+                           struct lumos_slowed *slowed) {
+  const struct lumos_job *job = placing->job;
+  struct lumos_run *transferring = lumos_transferring_runs(placing, runs);
+  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t m = 0; m < job->members.count; m++) {
+    communication[job->members.items[m]] = 1;
+  }
+  int64_t *computing = lumos_times_computing(job, transferring, communication);
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    double sum = 0, length = 0;
+    for (uint32_t m = 0; m < collective->member_count; m++) {
+      uint32_t t = job->members.items[collective->member_first + m];
+      bool runs_there = transferring[t].start != LUMOS_ABSENT;
+      sum += runs_there ? (double)computing[t] : 0;
+      length += runs_there ? (double)transferring[t].dur : 0;
+    }
+    slowed[c].computing = length > 0 ? sum / length : 0;
+  }
+  free(computing);
+  free(communication);
+  free(transferring);
+}
+
+static void leave_out_latency(const struct lumos_placing *placing, const struct lumos_links *links,
+                              struct lumos_slowed *slowed) {
+  for (size_t c = 0; c < placing->job->collectives.count; c++) {
+    struct lumos_transfer_shape shape = lumos_transfer_shape_of(placing, &placing->job->collectives.items[c]);
+    enum lumos_transfer_form form = lumos_transfer_form_of(shape.op);
+    if (shape.size > 1 && shape.bytes != LUMOS_ABSENT && shape.bytes >= 0) {
+      double latency = lumos_nccl_time(links, form, 0, shape.size, shape.nodes);
+      double passes = 1 - fmin(latency / lumos_nccl_time(links, form, (double)shape.bytes, shape.size, shape.nodes), 1);
+      slowed[c].shared *= passes;
+      slowed[c].computing *= passes;
+    }
+  }
+}
+
+double lumos_slowed_speed(const struct lumos_sharing *sharing, struct lumos_slowed slowed) {
+  return (1 - sharing->part * slowed.shared) * (1 - sharing->computing_part * slowed.computing);
+}
+
+struct lumos_slowed *lumos_slowed_transfers(const struct lumos_placing *placing, const struct lumos_links *links,
+                                            const struct lumos_run *runs) {
   const struct lumos_job *job = placing->job;
   struct sharing sharing = {.placing = placing, .job = job, .runs = runs};
   struct pieces pieces = {0};
-  double *shares = lumos_allocate_zeroed(job->collectives.count + 1, sizeof *shares);
-  sharing.lengths = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *sharing.lengths);
+  struct lumos_slowed *slowed = lumos_allocate_zeroed(job->collectives.count + 1, sizeof *slowed);
+  sharing.lengths = lumos_transfer_lengths(placing, runs);
   sharing.links = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *sharing.links);
   sharing.first = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *sharing.first);
   sharing.longest = lumos_allocate_zeroed(job->ranks.count + 1, sizeof *sharing.longest);
-  look_at_collectives(&sharing);
-  look_at_lone_kernels(&sharing);
+  find_links(&sharing);
   list_passages(&sharing);
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     if (collective->transfer != LUMOS_ABSENT && collective->transfer > 0) {
-      shares[c] = share_of(&sharing, collective, &pieces);
+      slowed[c].shared = share_of(&sharing, collective, &pieces);
     }
   }
+  find_computing(placing, runs, slowed);
+  leave_out_latency(placing, links, slowed);
   lumos_vector_free(&pieces);
   lumos_vector_free(&sharing.passages);
   free(sharing.longest);
   free(sharing.first);
   free(sharing.links);
   free(sharing.lengths);
-  return shares;
+  return slowed;
 }
 
 /* ---- what that costs ---- */
 
 static int by_shape(const void *left, const void *right) {
   const struct lumos_shared_transfer *a = left, *b = right;
-  return a->shape != b->shape ? LUMOS_ORDER(a->shape, b->shape)
-         : a->ns != b->ns     ? LUMOS_ORDER(a->ns, b->ns)
-                              : LUMOS_ORDER(a->share, b->share);
+  return a->shape != b->shape                   ? LUMOS_ORDER(a->shape, b->shape)
+         : a->ns != b->ns                       ? LUMOS_ORDER(a->ns, b->ns)
+         : a->slowed.shared != b->slowed.shared ? LUMOS_ORDER(a->slowed.shared, b->slowed.shared)
+                                                : LUMOS_ORDER(a->slowed.computing, b->slowed.computing);
 }
 
-/* Sums of squares about the mean of each shape, of logarithms and of shares. A shape counts by the time that it takes: a short transfer
- * is all latency, which shares nothing. */
+/* Sums of squares and products about the mean of each shape, of logarithms of times alone, shared parts, and parts beside kernels. A shape
+ * counts by the time that it takes: a short transfer is all latency, which shares nothing. */
 struct scatter {
-  double of_times, of_shares;
+  double of_times, of_shared, of_computing, of_both;
   int64_t transfers, shapes; /* that there are several of */
 };
 
-/* Of what transfers would take alone, if they lose this part of the time that they share. */
-static struct scatter scatter_of(const struct lumos_shared_transfers *transfers, double part) {
-  struct scatter scatter = {0, 0, 0, 0};
+struct sums { /* of one shape */
+  double time, alone, alone_squares, shared, shared_squares, computing, computing_squares, both;
+};
+
+static void add_shape(const struct sums *sums, size_t transfers, struct scatter *scatter) {
+  double count = (double)transfers, weight = sums->time / count;
+  if (transfers > 1) {
+    scatter->of_times += weight * (sums->alone_squares - sums->alone * sums->alone / count);
+    scatter->of_shared += weight * (sums->shared_squares - sums->shared * sums->shared / count);
+    scatter->of_computing += weight * (sums->computing_squares - sums->computing * sums->computing / count);
+    scatter->of_both += weight * (sums->both - sums->shared * sums->computing / count);
+    scatter->transfers += (int64_t)transfers;
+    scatter->shapes++;
+  }
+}
+
+/* Of what transfers would take alone, if they lose these parts. */
+static struct scatter scatter_of(const struct lumos_shared_transfers *transfers, const struct lumos_sharing *sharing) {
+  struct scatter scatter = {0, 0, 0, 0, 0, 0};
   for (size_t first = 0, end = 0; first < transfers->count; first = end) {
-    double sum = 0, squares = 0, shares = 0, share_squares = 0, time = 0;
+    struct sums sums = {0, 0, 0, 0, 0, 0, 0, 0};
     for (end = first; end < transfers->count && transfers->items[end].shape == transfers->items[first].shape; end++) {
       const struct lumos_shared_transfer *transfer = &transfers->items[end];
-      double alone = log(transfer->ns * (1 - part * transfer->share));
-      sum += alone;
-      time += transfer->ns;
-      squares += alone * alone;
-      shares += transfer->share;
-      share_squares += transfer->share * transfer->share;
+      double alone = log(transfer->ns * lumos_slowed_speed(sharing, transfer->slowed));
+      double shared = transfer->slowed.shared, computing = transfer->slowed.computing;
+      sums.time += transfer->ns;
+      sums.alone += alone;
+      sums.alone_squares += alone * alone;
+      sums.shared += shared;
+      sums.shared_squares += shared * shared;
+      sums.computing += computing;
+      sums.computing_squares += computing * computing;
+      sums.both += shared * computing;
     }
-    double count = (double)(end - first);
-    if (count > 1) {
-      scatter.of_times += time / count * (squares - sum * sum / count);
-      scatter.of_shares += time / count * (share_squares - shares * shares / count);
-      scatter.transfers += (int64_t)(end - first);
-      scatter.shapes++;
-    }
+    add_shape(&sums, end - first, &scatter);
   }
   return scatter;
 }
 
-struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers) {
-  enum { LEAST = 12, STEPS = 80, SURE = 3 }; /* chosen: fewer transfers, or less than three errors, are chance */
-  static const double STEP = 0.01;           /* to 0.8: who shares a link with four others loses as much */
-  struct lumos_sharing sharing = {0, 0, 0};
-  lumos_vector_sort(transfers, by_shape);
-  struct scatter best = scatter_of(transfers, 0);
-  for (int i = 1; i <= STEPS; i++) {
-    struct scatter scatter = scatter_of(transfers, i * STEP);
-    if (scatter.of_times < best.of_times) {
-      best = scatter;
-      sharing.part = i * STEP;
+/* The part, one of the two in `sharing`, with which times alone scatter least. */
+static void search_part(const struct lumos_shared_transfers *transfers, struct lumos_sharing *sharing, double *part) {
+  enum { STEPS = 80 };
+  static const double STEP = 0.01; /* to 0.8: who shares a link with four others loses as much */
+  double best = 0, least = 0;
+  for (int i = 0; i <= STEPS; i++) {
+    *part = i * STEP;
+    double scatter = scatter_of(transfers, sharing).of_times;
+    if (i == 0 || scatter < least) {
+      best = *part;
+      least = scatter;
     }
   }
-  int64_t freedom = best.transfers - best.shapes - 1;
-  if (best.transfers < LEAST || freedom < 1 || !(best.of_shares > 0)) {
-    return (struct lumos_sharing){0, 0, 0};
-  }
-  sharing.error = sqrt(fmax(best.of_times, 0) / (double)freedom / best.of_shares);
-  sharing.evidence = best.transfers;
-  return sharing.part > SURE * sharing.error ? sharing : (struct lumos_sharing){0, 0, 0};
+  *part = best;
 }
 
-struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing) {
+/* One standard deviation of a part, of whose regressor there is so much that the other does not tell. */
+static double error_of(const struct scatter *scatter, double of, double of_other) {
+  double own = of_other > 0 ? of - scatter->of_both * scatter->of_both / of_other : of;
+  double freedom = (double)(scatter->transfers - scatter->shapes - 2);
+  return own > 0 && freedom > 0 ? sqrt(fmax(scatter->of_times, 0) / freedom / own) : INFINITY;
+}
+
+struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers) {
+  enum { LEAST = 12, SURE = 3, TURNS = 3 }; /* chosen: fewer transfers, or less than three errors, are chance */
+  struct lumos_sharing sharing = {0, 0, 0, 0};
+  lumos_vector_sort(transfers, by_shape);
+  for (int i = 0; i < TURNS; i++) {
+    search_part(transfers, &sharing, &sharing.part);
+    search_part(transfers, &sharing, &sharing.computing_part);
+  }
+  struct scatter best = scatter_of(transfers, &sharing);
+  if (sharing.computing_part <= SURE * error_of(&best, best.of_computing, best.of_shared)) {
+    sharing.computing_part = 0;
+    search_part(transfers, &sharing, &sharing.part);
+    best = scatter_of(transfers, &sharing);
+    best.of_both = 0;
+  }
+  sharing.error = error_of(&best, best.of_shared, best.of_computing);
+  sharing.evidence = best.transfers;
+  bool shown = best.transfers >= LEAST && sharing.part > SURE * sharing.error;
+  return shown ? sharing : (struct lumos_sharing){0, 0, 0, 0};
+}
+
+struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const struct lumos_links *links) {
   const struct lumos_job *job = placing->job;
   struct lumos_run *runs = lumos_measured_runs(job);
-  double *shares = lumos_shares_of_transfers(placing, runs);
+  struct lumos_slowed *slowed = lumos_slowed_transfers(placing, links, runs);
   struct lumos_shared_transfers shared = {0};
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
@@ -305,12 +353,12 @@ struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing) {
     if (known && collective->member_count > 0) {
       uint64_t key = lumos_hash_mix(lumos_transfer_class(shape.op), (uint64_t)shape.bytes);
       key = lumos_hash_mix(key, lumos_key_pair((uint32_t)shape.size, (uint32_t)shape.nodes));
-      lumos_vector_push(&shared, ((struct lumos_shared_transfer){key, (double)collective->transfer, shares[c]}));
+      lumos_vector_push(&shared, ((struct lumos_shared_transfer){key, (double)collective->transfer, slowed[c]}));
     }
   }
   struct lumos_sharing sharing = lumos_sharing_fit(&shared);
   lumos_vector_free(&shared);
-  free(shares);
+  free(slowed);
   free(runs);
   return sharing;
 }

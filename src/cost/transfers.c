@@ -62,16 +62,17 @@ static void observe(struct gathering *gathering, struct lumos_transfer_shape sha
 static void gather_transfers(struct gathering *gathering) {
   const struct lumos_job *job = gathering->transfers->placing.job;
   struct lumos_run *runs = lumos_measured_runs(job);
-  double *shares = lumos_shares_of_transfers(&gathering->transfers->placing, runs);
-  double part = lumos_sharing_of(&gathering->transfers->placing).part;
+  struct lumos_slowed *slowed =
+      lumos_slowed_transfers(&gathering->transfers->placing, &gathering->transfers->links, runs);
+  struct lumos_sharing sharing = lumos_sharing_of(&gathering->transfers->placing, &gathering->transfers->links);
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     if (collective->transfer != LUMOS_ABSENT && collective->member_count > 0) {
-      int64_t alone = llround((double)collective->transfer * (1 - part * shares[c]));
+      int64_t alone = llround((double)collective->transfer * lumos_slowed_speed(&sharing, slowed[c]));
       observe(gathering, lumos_transfer_shape_of(&gathering->transfers->placing, collective), alone);
     }
   }
-  free(shares);
+  free(slowed);
   free(runs);
 }
 

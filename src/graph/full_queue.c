@@ -1,6 +1,9 @@
 /* Full queues: a stream holds so many launches that have not started (about 1,020 on V100 and H100), and the call that
  * makes one more returns only when one of them starts.
  *
+ * A device's clock may be some us late against its host's: then a task seems to start just behind the return of the call for
+ * which it made room. That is found first.
+ *
  * Only where the trace shows it. The most that ever waited on a stream when a call returned is its depth, if calls that
  * took over five times as long as usual returned then, and most such calls did. What such a call took beyond the
  * typical length of its name is covered by the edge from the start of the task that made room.
@@ -23,7 +26,8 @@ struct launch {
 
 struct stream_launches {
   LUMOS_VECTOR(struct launch) items;
-  uint32_t depth; /* the most that waited */
+  uint32_t depth;   /* the most that waited */
+  int64_t lateness; /* ns, of starts against calls */
 };
 
 static int64_t dur_of_call(const struct lumos_rank_graph *graph, uint32_t task) {
@@ -39,15 +43,48 @@ static bool is_single(const struct lumos_rank_graph *graph, const struct lumos_l
   return call != LUMOS_NONE && !shared_before && !shared_behind && !lumos_graph_blocks(graph->job, call);
 }
 
+/* By how much starts seem too late: of long calls in which no task started, how long behind their return the next one did;
+ * 0 where most have none that is as near. */
+static int64_t find_lateness(const struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
+  int64_t *gaps = lumos_allocate(lane->task_count * sizeof *gaps + 1);
+  uint32_t started = 0;
+  size_t near = 0, far = 0;
+  for (uint32_t n = 0; n < lane->task_count; n++) {
+    uint32_t task = lane->task_first + n;
+    const struct lumos_task *call =
+        is_single(graph, lane, task) ? lumos_graph_task(graph, lumos_graph_task(graph, task)->call) : NULL;
+    if (call == NULL || call->dur <= LUMOS_REACTION_WINDOW) {
+      continue;
+    }
+    int64_t returned = call->start + call->dur;
+    while (started < n && lumos_graph_device_start(graph, lane->task_first + started) <= returned) {
+      started++;
+    }
+    bool none = started > 0 && lumos_graph_device_start(graph, lane->task_first + started - 1) < call->start;
+    if (none && n - started >= LEAST_DEPTH) {
+      int64_t gap = lumos_graph_device_start(graph, lane->task_first + started) - returned;
+      bool is_one = gap <= LUMOS_REACTION_WINDOW;
+      far += !is_one;
+      gaps[near] = gap;
+      near += is_one;
+    }
+  }
+  lumos_sort_times(gaps, near);
+  int64_t lateness = near >= LUMOS_ENOUGH_SAMPLES && near > far ? gaps[near - 1] : 0;
+  free(gaps);
+  return lateness;
+}
+
 static void count_waiting(const struct lumos_rank_graph *graph, const struct lumos_lane *lane,
                           struct stream_launches *launches) {
   uint32_t started = 0;
+  launches->lateness = find_lateness(graph, lane);
   for (uint32_t n = 0; n < lane->task_count; n++) {
     uint32_t task = lane->task_first + n;
     if (!is_single(graph, lane, task)) {
       continue;
     }
-    int64_t returned = lumos_graph_call_end(graph->job, lumos_graph_task(graph, task)->call);
+    int64_t returned = lumos_graph_call_end(graph->job, lumos_graph_task(graph, task)->call) + launches->lateness;
     while (started < n && lumos_graph_device_start(graph, lane->task_first + started) <= returned) {
       started++; /* calls return in the order of their launches, but for threads that race: then this counts too few */
     }
@@ -103,7 +140,8 @@ static void store(struct lumos_rank_graph *graph, uint32_t made_room, uint32_t t
   edge.kind = LUMOS_QUEUE;
   edge.from = LUMOS_START;
   edge.to = LUMOS_END;
-  edge.lag = lumos_graph_call_end(graph->job, call) - lumos_graph_device_start(graph, made_room);
+  int64_t lag = lumos_graph_call_end(graph->job, call) - lumos_graph_device_start(graph, made_room);
+  edge.lag = lag > 0 ? lag : 0;
   edge.covers = covers;
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
@@ -134,7 +172,8 @@ static void cover_calls(struct lumos_rank_graph *graph, const struct lumos_lane 
     uint32_t made_room = launch->task - launches->depth - 1;
     const struct lumos_task *call = lumos_graph_task(graph, lumos_graph_task(graph, launch->task)->call);
     int64_t free_from = lumos_graph_device_start(graph, launch->task - launch->waiting - 1);
-    if (call->dur > own + LUMOS_TIMING_NOISE && free_from > call->start && free_from <= call->start + call->dur) {
+    if (call->dur > own + LUMOS_TIMING_NOISE && free_from > call->start &&
+        free_from <= call->start + call->dur + launches->lateness) {
       store(graph, made_room, launch->task, call->dur - own);
     }
   }

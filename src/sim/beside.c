@@ -27,9 +27,11 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
   struct lumos_beside found = {.kept = true};
   struct weighed beside = {0}, all = {0};
   struct lumos_run *runs = lumos_measured_runs(job);
+  const struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     uint8_t *communication = lumos_find_contender(job, with);
-    lumos_contention_fit(&found.with[with], job, communication);
+    lumos_contention_fit(&found.with[with], &placing, communication);
     int64_t *times = lumos_times_beside(job, runs, communication);
     for (size_t t = 0; t < job->tasks.count; t++) {
       const struct lumos_task *task = &job->tasks.items[t];
@@ -44,6 +46,7 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
     free(communication);
   }
   free(runs);
+  lumos_placing_free(&placing);
   const struct weighed *sum = beside.weight > 0 ? &beside : &all;
   found.lost = sum->weight > 0 ? sum->lost / sum->weight : 0;
   found.error = sum->weight > 0 ? sum->error / sum->weight : 0;

@@ -1,7 +1,7 @@
 #include "transform/contend.h"
 
 #include "cost/held.h"
-#include "cost/sharing.h"
+#include "cost/passages.h"
 #include "transform/edit.h"
 
 #include <lumos/sim.h>
@@ -27,12 +27,6 @@ static double *shares_in(const struct lumos_job *job, const struct lumos_run *ru
   free(beside);
   free(communication);
   return shares;
-}
-
-static double *shared_in(const struct lumos_contend *contend, const struct lumos_placing *placing,
-                         const struct lumos_run *runs) {
-  return contend->part > 0 ? lumos_shares_of_transfers(placing, runs)
-                           : lumos_allocate_zeroed(placing->job->collectives.count + 1, sizeof(double));
 }
 
 /* SMs that collectives hold, by task; those of which it is not known as many as is typical. */
@@ -64,16 +58,19 @@ static double *held_in(const struct lumos_contend *contend, const struct lumos_p
 static void free_overlaps(struct lumos_overlaps *overlaps) {
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     free(overlaps->shares[with]);
+    free(overlaps->transferring[with]);
   }
   free(overlaps->held);
-  free(overlaps->shared);
+  free(overlaps->slowed);
 }
 
 static struct lumos_overlaps no_overlaps(const struct lumos_job *job) {
   struct lumos_overlaps overlaps = {.held = lumos_allocate_zeroed(job->tasks.count + 1, sizeof(double)),
-                                    .shared = lumos_allocate_zeroed(job->collectives.count + 1, sizeof(double))};
+                                    .slowed =
+                                        lumos_allocate_zeroed(job->collectives.count + 1, sizeof(struct lumos_slowed))};
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     overlaps.shares[with] = lumos_allocate_zeroed(job->tasks.count + 1, sizeof(double));
+    overlaps.transferring[with] = lumos_allocate_zeroed(job->tasks.count + 1, sizeof(double));
   }
   return overlaps;
 }
@@ -91,11 +88,15 @@ static struct lumos_overlaps find_overlaps(const struct lumos_contend *contend, 
   struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs + 1);
   if (lumos_engine_run(job, &options, runs, &error)) {
     struct lumos_placing placing = lumos_placing_of(job, &nodes);
+    struct lumos_run *transferring = lumos_transferring_runs(&placing, runs);
     for (int with = 0; with < LUMOS_CONTENDERS; with++) {
       overlaps.shares[with] = shares_in(job, runs, with);
+      overlaps.transferring[with] = shares_in(job, transferring, with);
     }
+    free(transferring);
     overlaps.held = held_in(contend, &placing, where, runs, overlaps.shares[0]);
-    overlaps.shared = shared_in(contend, &placing, runs);
+    const struct lumos_links links = lumos_links_of(where->device);
+    overlaps.slowed = lumos_slowed_transfers(&placing, &links, runs);
     lumos_placing_free(&placing);
   }
   free(runs);
@@ -154,7 +155,8 @@ static void find_held(struct lumos_contend *contend, const struct lumos_placing 
 static void find_sharing(struct lumos_contend *contend, const struct lumos_job *job) {
   const struct lumos_nodes nodes = {contend->was.node_size, false};
   struct lumos_placing placing = lumos_placing_of(job, &nodes);
-  contend->part = lumos_sharing_of(&placing).part;
+  const struct lumos_links links = lumos_links_of(contend->was.device);
+  contend->sharing = lumos_sharing_of(&placing, &links);
   find_held(contend, &placing);
   lumos_placing_free(&placing);
   contend->collective_of = lumos_allocate(job->tasks.count * sizeof *contend->collective_of + 1);
@@ -187,30 +189,45 @@ static bool lacks_sms(const struct lumos_contend *contend, const struct lumos_co
   return contend->held > 0 && contend->was.sms > 0 && where->sms > 0 && held > 0;
 }
 
-/* Of a product's time beside collectives, the part that is lost. It lacks the SMs that these hold; what else is lost, to memory that
- * they share, stays. */
-static double part_of_product(const struct lumos_contend *contend, double part, double held,
-                              const struct lumos_contending *where) {
+/* How much of its time a task is beside communication, and beside communication that transfers; SMs held meanwhile. */
+struct beside {
+  double share, transferring, held;
+};
+
+/* A product lacks the SMs that collectives hold; what else it loses, to memory that they share, it loses beside transfers. */
+static double lost_by_product(const struct lumos_contend *contend, const struct lumos_loss *loss,
+                              const struct beside *beside, const struct lumos_contending *where) {
+  double part = loss->share / (1 + loss->share);
   double of_sms = fmin(contend->held / contend->was.sms, part); /* some lose less than the SMs that are held */
-  double now = of_sms * held / contend->held * contend->was.sms / where->sms;
-  return of_sms < 1 ? 1 - (1 - fmin(now, 1)) * (1 - part) / (1 - of_sms) : part;
+  double of_memory = of_sms < 1 ? (part - of_sms) / (1 - of_sms) / loss->transferring : 0;
+  double now = fmin(of_sms * beside->held / contend->held * contend->was.sms / where->sms, 1);
+  return now * beside->share + (1 - now) * fmin(of_memory, 1) * beside->transferring;
+}
+
+/* The part of its time that a task loses to one kind of communication. Messages between two hold next to no SMs. */
+static double lost_beside(const struct lumos_contend *contend, const struct lumos_task *task, int with,
+                          const struct beside *beside, const struct lumos_contending *where, const double *factors) {
+  enum lumos_contended of = lumos_contended_of(task);
+  bool product = with == 0 && of == LUMOS_CONTENDED_PRODUCTS;
+  struct lumos_loss loss = contend->beside.with[with].losses[of];
+  if (product && lacks_sms(contend, where, beside->held)) {
+    return lost_by_product(contend, &loss, beside, where);
+  }
+  loss.share *= factors == NULL ? 1 : factors[of];
+  double part = loss.share / (1 + loss.share);
+  return product ? part * beside->share : fmin(part / loss.transferring, 1) * beside->transferring;
 }
 
 /* What is left of the speed of a task beside what it overlaps. */
 static double left(const struct lumos_contend *contend, const struct lumos_task *task,
                    const struct lumos_overlaps *overlaps, uint32_t at, const struct lumos_contending *where,
                    const double *factors) {
+  static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
   double lost = 0;
   for (int with = 0; with < LUMOS_CONTENDERS && at != LUMOS_NONE; with++) {
-    enum lumos_contended of = lumos_contended_of(task);
-    double share = contend->beside.with[with].losses[of].share;
-    bool known = with == 0 && of == LUMOS_CONTENDED_PRODUCTS && lacks_sms(contend, where, overlaps->held[at]);
-    share *= factors == NULL || known ? 1 : factors[of];
-    double part = share / (1 + share);
-    part = known ? part_of_product(contend, part, overlaps->held[at], where) : part;
-    lost += part * overlaps->shares[with][at];
+    struct beside beside = {overlaps->shares[with][at], overlaps->transferring[with][at], overlaps->held[at]};
+    lost += lost_beside(contend, task, with, &beside, where, factors);
   }
-  static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
   return fmax(1 - lost, LEAST);
 }
 
@@ -221,7 +238,7 @@ static void note_error(const struct lumos_contend *contend, struct lumos_job *jo
 }
 
 /* What transfers would take alone, by collective, ns; below 0: it keeps its time. One that is like none has the time of a model of
- * links, which knows of nothing else that passes them (cost/transfers.c). */
+ * links, which knows of nothing beside it (cost/transfers.c). */
 static double *transfers_alone(const struct lumos_contend *contend, const struct lumos_job *job,
                                const uint32_t *likes) {
   double *alone = lumos_allocate(job->collectives.count * sizeof *alone + 1);
@@ -232,18 +249,19 @@ static double *transfers_alone(const struct lumos_contend *contend, const struct
     uint32_t from = like == LUMOS_NONE ? LUMOS_NONE : contend->collective_of[like];
     bool added = member != LUMOS_NONE && like == LUMOS_NONE;
     bool kept =
-        (from == LUMOS_NONE && !added) || collective->transfer == LUMOS_ABSENT || contend->overlaps.shared == NULL;
-    double shared = kept || added ? 0 : contend->overlaps.shared[from];
-    alone[c] = kept ? -1 : (double)collective->transfer * (1 - contend->part * shared);
+        (from == LUMOS_NONE && !added) || collective->transfer == LUMOS_ABSENT || contend->overlaps.slowed == NULL;
+    double speed = kept || added ? 1 : lumos_slowed_speed(&contend->sharing, contend->overlaps.slowed[from]);
+    alone[c] = kept ? -1 : (double)collective->transfer * speed;
   }
   return alone;
 }
 
-static void share_links(const struct lumos_contend *contend, struct lumos_job *job, const double *alone,
-                        const double *shared, double step) {
+static void slow_transfers(const struct lumos_contend *contend, struct lumos_job *job, const double *alone,
+                           const struct lumos_slowed *slowed, double step) {
   for (size_t c = 0; c < job->collectives.count; c++) {
     struct lumos_collective *collective = &job->collectives.items[c];
-    double is = (double)collective->transfer, to = alone[c] < 0 ? is : alone[c] / (1 - contend->part * shared[c]);
+    double is = (double)collective->transfer;
+    double to = alone[c] < 0 ? is : alone[c] / lumos_slowed_speed(&contend->sharing, slowed[c]);
     int64_t transfer = alone[c] < 0 ? collective->transfer : llround(is + step * (to - is));
     if (transfer != collective->transfer) {
       collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
@@ -272,7 +290,7 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
     }
   }
   if (done) {
-    share_links(contend, job, transfers, overlaps.shared, step);
+    slow_transfers(contend, job, transfers, overlaps.slowed, step);
   }
   free_overlaps(&overlaps);
   return done;

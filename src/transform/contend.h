@@ -1,15 +1,17 @@
-/* Kernels beside communication that a change moves, and transfers beside others on the same links: those that lose it get faster, those
- * that get it slower. */
+/* Kernels beside communication that a change moves, and transfers beside kernels and beside others on the same links: those that lose it get
+ * faster, those that get it slower. */
 #ifndef LUMOS_TRANSFORM_CONTEND_H
 #define LUMOS_TRANSFORM_CONTEND_H
 
 #include "cost/hardware.h"
+#include "cost/sharing.h"
 #include "sim/beside.h"
 
 struct lumos_overlaps {             /* of a job as simulated */
   double *shares[LUMOS_CONTENDERS]; /* by task: how much of it runs beside communication; NULL: the job cannot run */
-  double *held;                     /* by task: SMs that collectives hold while it runs beside them, mean */
-  double *shared;                   /* by collective: how much of its transfer shares links */
+  double *transferring[LUMOS_CONTENDERS]; /* by task: beside communication that transfers */
+  double *held;                           /* by task: SMs that collectives hold while it runs beside them, mean */
+  struct lumos_slowed *slowed;            /* by collective: its transfer */
 };
 
 struct lumos_contending {            /* where a job runs */
@@ -26,14 +28,14 @@ struct lumos_contend {
   double typical;                  /* SMs that a collective holds in the recording; 0: not known */
   double held;                     /* SMs held beside products, of which the loss is known; 0: not known */
   struct lumos_overlaps overlaps;  /* before the change */
-  double part;                     /* of what a transfer shares, what it loses (cost/sharing.h) */
+  struct lumos_sharing sharing;    /* of transfers */
   uint32_t *collective_of;         /* by task, LUMOS_NONE: of none */
 };
 
 /* Before the change, then behind it: kernels take as much longer or shorter as more or less of them runs beside
- * communication, and transfers as more or less of them shares its links, as the recording shows what that costs
+ * communication, and transfers as more or less of them is slowed down, as the recording shows what that costs
  * (cost/contention.h, cost/sharing.h). Products lose as many SMs as collectives hold, of those recorded and of those that come
- * (cost/held.h). A change that moves nothing changes nothing.
+ * (cost/held.h); what else is lost, to memory that they share, is lost beside transfers, not beside communication that waits. A change that moves nothing changes nothing.
  * `likes`: by task of the changed job, the one of the job before that it is like, or LUMOS_NONE, which ran beside none;
  * NULL: tasks are the same. The begin runs the engine, the end three times. */
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job);

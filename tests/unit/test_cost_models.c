@@ -239,7 +239,10 @@ static struct lumos_contention fitted(struct lumos_job *job) {
   for (size_t t = 0; t < job->tasks.count; t++) {
     communication[t] = job->tasks.items[t].kind == LUMOS_COLLECTIVE;
   }
-  lumos_contention_fit(&contention, job, communication);
+  const struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
+  lumos_contention_fit(&contention, &placing, communication);
+  lumos_placing_free(&placing);
   free(communication);
   lumos_job_free(job);
   return contention;

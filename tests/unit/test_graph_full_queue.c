@@ -97,6 +97,38 @@ static void some_launches_take_more_places(void **state) {
   lumos_job_free(full.job);
 }
 
+/* Kernels of 60 us, of which one, HELD, starts 5 ms late; a call every 20 us, of which 2 are its own, that returns 1 us behind the start of
+ * kernel i - 201. It would at 20 (i + 1) us, which is too early from i = 302 on: kernel 101 starts at 6,080 us, when that call has lasted for
+ * 22. By the device's clock all is 15 us later, so that a kernel seems to start 14 us behind the return of the call for which it makes
+ * room. It is that kernel all the same. */
+static void a_device_may_be_late(void **state) {
+  (void)state;
+  enum { BLOCKED = 302, HELD = 149, WAITS = HELD + DEPTH + 1 };
+  struct full full = {.job = new_job()};
+  uint32_t rank = add_rank(full.job, 0), thread = add_thread(full.job, rank, "1"), s7 = add_stream(full.job, rank, "7");
+  int64_t starts[CALLS], now = 0;
+  for (int64_t i = 0; i < CALLS; i++) {
+    starts[i] = (20 + 60 * i + (i >= HELD ? 5000 : 0)) * us;
+    int64_t start = now + 18 * us, room = i > DEPTH ? starts[i - DEPTH - 1] + us : 0;
+    now = room > start + 2 * us ? room : start + 2 * us;
+    full.calls[i] = add_launch(full.job, thread, start, now - start);
+  }
+  for (int64_t i = 0; i < CALLS; i++) {
+    full.kernels[i] = add_kernel(full.job, s7, starts[i] + 15 * us, 60 * us, full.calls[i]);
+  }
+  build(full.job);
+  for (uint32_t i = 0; i < CALLS; i++) {
+    const struct lumos_dep *queue = dep_into(full.job, full.calls[i], LUMOS_QUEUE);
+    assert_int_equal(queue != NULL, i >= BLOCKED);
+    if (queue != NULL) {
+      assert_int_equal(queue->src, full.kernels[i - DEPTH - 1]);
+      assert_int_equal(queue->lag, 0); /* none starts before what it waits for */
+      assert_int_equal(queue->covers, (i == BLOCKED ? 21 : i == WAITS ? 5040 : 40) * us);
+    }
+  }
+  lumos_job_free(full.job);
+}
+
 /* Six calls block when the stream is full, but eight take as long when it is not: nothing says what they wait for. */
 static void long_calls_elsewhere_are_no_full_queue(void **state) {
   (void)state;
@@ -153,6 +185,7 @@ int main(void) {
       cmocka_unit_test(a_call_to_a_full_stream_returns_when_a_task_has_started),
       cmocka_unit_test(a_blocked_call_may_return_late),
       cmocka_unit_test(some_launches_take_more_places),
+      cmocka_unit_test(a_device_may_be_late),
       cmocka_unit_test(long_calls_elsewhere_are_no_full_queue),
       cmocka_unit_test(in_a_simulation_calls_wait_only_while_the_stream_is_full),
   };

@@ -131,12 +131,62 @@ static void slow_gpus_and_removals_contend(void **state) {
   lumos_job_free(job);
 }
 
+/* Rank 0's kernel runs from 10 to 130, its all-reduce from 20 to 120: it waits for rank 1's, which starts at 80 and transfers for 40. What
+ * the kernel takes if that starts so much earlier, and transfers for so much longer. */
+static int64_t kernel_beside_waiting(const char *kernel, int64_t earlier) {
+  char text[8192];
+  (void)snprintf(
+      text, sizeof text, "%s%s%s",
+      JOB_TEXT_HEADER "{'type':'rank','rank':0,'world':2,'device':{'name':'NVIDIA H100 80GB HBM3','sms':132},'window':"
+                      "[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
+                      "{'type':'group','id':'g','rank':0,'size':2,'ranks':[0,1]}\n"
+                      "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+                      "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+                      "{'type':'lane','rank':0,'lane':'s8','kind':'stream','native':'8'}\n" LAUNCH(0, 0, 0)
+                          LAUNCH(1, 1, 10),
+      kernel,
+      "{'type':'task','id':'0:3','rank':0,'lane':'s8','seq':0,'kind':'collective','name':'k','start':20,'dur':100,"
+      "'lag':0,'gap':0,'step':0,'origin':'launched','call':'0:1','launch_lag':0,"
+      "'comm':{'op':'all_reduce','group':'g','bytes':100000000},'residual':0}\n"
+      "{'type':'rank','rank':1,'world':2,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
+      "{'type':'lane','rank':1,'lane':'t1','kind':'thread','native':'1'}\n"
+      "{'type':'lane','rank':1,'lane':'s8','kind':'stream','native':'8'}\n"
+      "{'type':'task','id':'1:0','rank':1,'lane':'t1','seq':0,'kind':'launch','name':'l','start':0,'dur':80,'lag':0,"
+      "'step':0}\n"
+      "{'type':'task','id':'1:1','rank':1,'lane':'s8','seq':0,'kind':'collective','name':'k','start':80,'dur':40,"
+      "'lag':0,'gap':0,'step':0,'origin':'launched','call':'1:0','launch_lag':0,"
+      "'comm':{'op':'all_reduce','group':'g','bytes':100000000},'residual':0}\n"
+      "{'type':'collective','id':'c:0','op':'all_reduce','rule':'symmetric','group':'g','members':['0:3','1:1'],'size':"
+      "2,'bytes':100000000,'transfer':40,'matched':'seq'}\n");
+  struct lumos_job *job = job_from_text(text);
+  struct lumos_contend contend;
+  lumos_contend_begin(&contend, job);
+  job->tasks.items[4].dur -= earlier;
+  job->collectives.items[0].transfer += earlier;
+  lumos_contend_end(&contend, job, NULL);
+  assert_int_equal(job->tasks.items[4].kind, LUMOS_LAUNCH);
+  int64_t took = job->tasks.items[2].dur;
+  lumos_job_free(job);
+  return took;
+}
+
+/* A norm shares memory with the transfer alone. Of 120 it ran 40 beside it and lost 40 x 0.27536, so that 109 are its own; beside 80, then
+ * 109 / (1 - 80/120 x 0.27536) = 133.5, half of the way back to 109 / (1 - 80/133.5 x 0.27536) = 130.5 is 132, and from there it
+ * is 130.8, 131.2 and 131. A product that loses less than the SMs which are held loses as much to one that waits. */
+static void communication_that_waits_takes_no_memory(void **state) {
+  (void)state;
+  assert_int_equal(kernel_beside_waiting(NORM, 0), 120);
+  assert_int_equal(kernel_beside_waiting(NORM, 40), 131);
+  assert_int_equal(kernel_beside_waiting(PRODUCT, 0), 120);
+  assert_int_equal(kernel_beside_waiting(PRODUCT, 40), 120);
+}
+
 /* On each of two ranks all-reduces of 100 ns on s8, from 10 to 110, and on s9, from 20 to 120: nine tenths of each pass links that the other
  * one passes, too. */
 #define REDUCE(rank, id, lane, start, call)                                                                     \
   "{'type':'task','id':'" rank ":" #id "','rank':" rank ",'lane':'" lane "','seq':0,'kind':'collective','name'" \
   ":'n','start':" #start ",'dur':100,'lag':0,'gap':0,'step':0,'origin':'launched','call':'" rank ":" #call      \
-  "','launch_lag':0,'comm':{'op':'all_reduce','group':'both','bytes':4096},'residual':0}\n"
+  "','launch_lag':0,'comm':{'op':'all_reduce','group':'both','bytes':100000000000},'residual':0}\n"
 #define CALL(rank, id, start)                                                                                   \
   "{'type':'task','id':'" rank ":" #id "','rank':" rank ",'lane':'t1','seq':" #id ",'kind':'launch','name':'l'" \
   ",'start':" #start ",'dur':10,'lag':0,'step':0}\n"
@@ -148,7 +198,7 @@ static void slow_gpus_and_removals_contend(void **state) {
       REDUCE(rank, 2, "s8", 10, 0) REDUCE(rank, 3, "s9", 20, 1)
 #define COLLECTIVE(id, members)                                                                                   \
   "{'type':'collective','id':'c:" #id "','op':'all_reduce','rule':'symmetric','group':'both','members':[" members \
-  "],'size':2,'bytes':4096,'transfer':100,'matched':'seq'}\n"
+  "],'size':2,'bytes':100000000000,'transfer':100,'matched':'seq'}\n"
 
 /* What the first of them takes, where a transfer loses half of the time that it shares, and so much of each was shared before. */
 static int64_t transfer_beside(double shared, const uint32_t *likes) {
@@ -157,8 +207,8 @@ static int64_t transfer_beside(double shared, const uint32_t *likes) {
                         RANK("1", "") COLLECTIVE(0, "'0:2','1:2'") COLLECTIVE(1, "'0:3','1:3'"));
   struct lumos_contend contend;
   lumos_contend_begin(&contend, job);
-  contend.part = 0.5;
-  contend.overlaps.shared[0] = contend.overlaps.shared[1] = shared;
+  contend.sharing.part = 0.5;
+  contend.overlaps.slowed[0].shared = contend.overlaps.slowed[1].shared = shared;
   lumos_contend_end(&contend, job, likes);
   int64_t took = job->collectives.items[0].transfer;
   lumos_job_free(job);
@@ -176,9 +226,13 @@ static void new_transfers_share_links(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_lost_comes_back),       cmocka_unit_test(products_lack_the_sms_that_are_held),
-      cmocka_unit_test(slow_gpus_and_removals_contend), cmocka_unit_test(another_gpu_loses_more),
-      cmocka_unit_test(new_kernels_lose_all_of_it),     cmocka_unit_test(new_transfers_share_links),
+      cmocka_unit_test(what_was_lost_comes_back),
+      cmocka_unit_test(products_lack_the_sms_that_are_held),
+      cmocka_unit_test(slow_gpus_and_removals_contend),
+      cmocka_unit_test(another_gpu_loses_more),
+      cmocka_unit_test(new_kernels_lose_all_of_it),
+      cmocka_unit_test(new_transfers_share_links),
+      cmocka_unit_test(communication_that_waits_takes_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
