@@ -253,12 +253,11 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of it. */
 static void judge(const struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
-  static const double MOST = 0.6;               /* of the time: more is something else */
   static const double LEAST = 0.1;              /* of the time: of less than that, no loss is concluded. Chosen */
   if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }
-  double part = fmin(fmax(shown->lost / shown->beside, 0), MOST);
+  double part = fmin(fmax(shown->lost / shown->beside, 0), LUMOS_MOST_LOST);
   loss->share = part / (1 - part);
   loss->error = loss->share / sqrt((double)shown->kinds);
   loss->evidence = shown->kernels;

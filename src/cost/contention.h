@@ -7,6 +7,9 @@
 
 enum lumos_contended { LUMOS_CONTENDED_PRODUCTS, LUMOS_CONTENDED_OTHERS, LUMOS_CONTENDED };
 
+/* Of time beside communication no more is lost to it: more is something else. */
+#define LUMOS_MOST_LOST 0.6
+
 struct lumos_contention {
   struct lumos_loss {
     double share;            /* how much longer a kernel takes while all of it runs beside communication */

@@ -329,6 +329,9 @@ struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers)
     search_part(transfers, &sharing, &sharing.computing_part);
   }
   struct scatter best = scatter_of(transfers, &sharing);
+  if (best.transfers < LEAST) {
+    return (struct lumos_sharing){0, 0, 0, 0};
+  }
   if (sharing.computing_part <= SURE * error_of(&best, best.of_computing, best.of_shared)) {
     sharing.computing_part = 0;
     search_part(transfers, &sharing, &sharing.part);
@@ -337,8 +340,13 @@ struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers)
   }
   sharing.error = error_of(&best, best.of_shared, best.of_computing);
   sharing.evidence = best.transfers;
-  bool shown = best.transfers >= LEAST && sharing.part > SURE * sharing.error;
-  return shown ? sharing : (struct lumos_sharing){0, 0, 0, 0};
+  if (sharing.part <= SURE * sharing.error) {
+    sharing.part = sharing.error = 0;
+    if (sharing.computing_part > 0) {
+      search_part(transfers, &sharing, &sharing.computing_part);
+    }
+  }
+  return sharing;
 }
 
 struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const struct lumos_links *links) {

@@ -9,7 +9,8 @@
  * before it ends. What starts within 5 us behind an end waited so as well where no event is known or seen again and
  * again (unseen.c): the last wave left too few SMs.
  *
- * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready (sim/room.c).
+ * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready, for as many kernels as it did here
+ * (sim/room.c): the edge says how long it waited.
  */
 #include "graph/resource.h"
 
@@ -152,8 +153,10 @@ static void store(struct lumos_rank_graph *graph, const struct meeting *meeting)
   edge.lag = lumos_graph_device_start(graph, meeting->task) - lumos_graph_device_end(graph, meeting->occupant);
   edge.evidence = LUMOS_INFERRED;
   edge.mode = LUMOS_RUN_TIME;
+  struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[meeting->task]);
+  edge.covers = timing->residual;
+  timing->residual = 0;
   lumos_vector_push(&graph->deps, edge);
-  lumos_task_timing(graph->job, &graph->job->tasks.items[meeting->task])->residual = 0;
 }
 
 static bool in_tail(const struct lumos_rank_graph *graph, const struct meeting *meeting, int64_t one_in) {

@@ -296,7 +296,10 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
   dep.src = src.number;
   dep.at = src.number == LUMOS_NONE ? at : LUMOS_ABSENT;
   dep.dst = dst.number;
-  dep.covers = LUMOS_ABSENT;
+  if (dep.kind !=
+      LUMOS_RESOURCE) { /* which does not explain an own time, but says for how long a task stands behind others */
+    dep.covers = LUMOS_ABSENT;
+  }
   lumos_vector_push(&builder->job->deps, dep);
 }
 
@@ -306,15 +309,17 @@ void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct 
   builder->job->deps.items[builder->job->deps.count - 1].lag = lag;
 }
 
-void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share,
+void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share, int64_t behind,
                       struct lumos_built_task task) {
+  int64_t length = builder->job->tasks.items[occupant.number].dur;
   struct lumos_dep dep = lumos_dep_empty;
   dep.src = occupant.number;
   dep.dst = task.number;
   dep.kind = LUMOS_RESOURCE;
   dep.from = LUMOS_END;
   dep.to = LUMOS_START;
-  dep.lag = -(int64_t)((__int128)builder->job->tasks.items[occupant.number].dur * share / LUMOS_WHOLE_SHARE);
+  dep.lag = -(int64_t)((__int128)length * share / LUMOS_WHOLE_SHARE);
+  dep.covers = behind == LUMOS_ABSENT ? LUMOS_ABSENT : length + dep.lag + behind;
   dep.evidence = LUMOS_INFERRED;
   dep.mode = LUMOS_RUN_TIME;
   lumos_vector_push(&builder->job->deps, dep);

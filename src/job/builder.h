@@ -86,8 +86,9 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
 void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t lag,
                            struct lumos_built_task dst);
 /* A dep that is like none of `from`: `task` waits for SMs while the stream of `occupant` is occupied, as that one
- * itself holds it up, until `share` of its time is left, in millionths (LUMOS_RESOURCE). */
-void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share,
+ * itself holds it up, until `share` of its time is left, in millionths (LUMOS_RESOURCE). It stands so long (ns) behind kernels
+ * before that one, too; LUMOS_ABSENT: for as long as there are any. */
+void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share, int64_t behind,
                       struct lumos_built_task task);
 /* A collective like collective `like`, of `size` ranks, in the group of its first member; the members that are there. */
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,

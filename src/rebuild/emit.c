@@ -40,7 +40,8 @@ struct emission {
   bool awaits_passes;         /* what is received also waits for the pass before it */
   bool beside;                /* in what is built, only those of the same phase do */
   struct rebuild_seams seams; /* between what follows each other in another configuration */
-  struct rebuild_rooms rooms; /* what transfers beside kernels wait for, in another configuration */
+  struct rebuild_rooms
+      rooms[2]; /* what transfers between stages, and collectives, wait for beside kernels, in another configuration */
   struct rebuild_joining *joining;
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
@@ -413,14 +414,25 @@ static bool waits_for_room(const struct emission *emission, uint32_t index, uint
 
 static void tie_transfers(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
-  struct lumos_built_task latest = around[index].latest;
   for (uint32_t i = 0; i < block->device_count && block->transfers; i++) {
-    uint32_t like = emission->blocks->devices[block->device_first + i];
     struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
     tie_transfer(emission, task, &around[index], emission->rank->items.items[index].exchange);
-    if (emission->rooms.awaited && latest.number != LUMOS_NONE && !waits_for_room(emission, index, like) &&
-        emission->from->tasks.items[like].kind == LUMOS_P2P) {
-      lumos_build_room(emission->builder, latest, emission->rooms.share, task);
+  }
+}
+
+/* What it waits for is there when it is ready: a transfer is held up by what ran before it, a collective by whatever runs. */
+static void find_rooms(const struct emission *emission, uint32_t index, const struct around *around) {
+  const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
+  struct lumos_built_task latest = around[index].latest;
+  for (uint32_t i = 0; i < block->device_count && latest.number != LUMOS_NONE; i++) {
+    uint32_t like = emission->blocks->devices[block->device_first + i];
+    struct lumos_built_task task = {emission->handles.items[emission->built[index].first_device + i]};
+    uint8_t kind = emission->from->tasks.items[like].kind;
+    const struct rebuild_rooms *rooms = &emission->rooms[kind == LUMOS_COLLECTIVE];
+    if (lumos_is_communication(kind) && task.number != LUMOS_NONE && rooms->awaited &&
+        !waits_for_room(emission, index, like)) {
+      int64_t behind = kind == LUMOS_P2P ? LUMOS_ABSENT : rooms->behind;
+      lumos_build_room(emission->builder, latest, rooms->share, behind, task);
     }
   }
 }
@@ -565,6 +577,7 @@ static bool build_items(struct emission *emission, bool recorded, struct lumos_e
     if (!recorded) {
       tie_threads(emission, i);
       tie_transfers(emission, i, around);
+      find_rooms(emission, i, around);
       tie_sums(emission, i, around);
     }
     remember_last(emission, i);
@@ -616,9 +629,9 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   const struct lumos_job *from = emission->from;
   emission->builder = lumos_builder_new(from);
   emission->recorded = plan->recorded;
-  emission->rooms = (struct rebuild_rooms){.awaited = false};
   if (!plan->recorded) {
-    emission->rooms = rebuild_rooms_find(from);
+    emission->rooms[0] = rebuild_rooms_find(from, LUMOS_P2P);
+    emission->rooms[1] = rebuild_rooms_find(from, LUMOS_COLLECTIVE);
     rebuild_seams_find(&emission->seams, emission->blocks);
   }
   emission->beside = plan->pipeline.schedule == LUMOS_INTERLEAVED && !plan->pipeline.joint;

@@ -1,5 +1,5 @@
-/* A transfer's kernel needs SMs. While a kernel fills the device it gets them when that one comes to its last wave. Where
- * a recording shows transfers beside kernels, it shows whether they waited so (graph/resource.h), and from when on there
+/* A communication kernel needs SMs. While a kernel fills the device it gets them when that one comes to its last wave. Where
+ * a recording shows communication beside kernels, it shows whether it waited so (graph/resource.h), and from when on there
  * was room. Pipelines that do nothing meanwhile show nothing: then transfers wait, as GPUs do it. */
 #include "rebuild/rooms.h"
 
@@ -13,6 +13,7 @@ enum { LAST_WAVE = LUMOS_WHOLE_SHARE / 4 };
 
 struct search {
   const struct lumos_job *job;
+  enum lumos_task_kind kind;
   uint8_t *waited; /* by task: it was seen to wait for SMs */
 };
 
@@ -47,38 +48,41 @@ static bool starts_beside(const struct lumos_job *job, uint32_t transfer) {
   return beside;
 }
 
-LUMOS_VECTOR_TYPE(shares, int64_t);
+LUMOS_VECTOR_TYPE(values, int64_t);
 
-/* Of transfers that waited, the share of the kernel's time that was left. */
-static void find_waits(const struct search *search, struct shares *shares) {
+/* Of communication that waited, the share of the kernel's time that was left, and how long it waited behind others before. */
+static void find_waits(const struct search *search, struct values *shares, struct values *behind) {
   const struct lumos_job *job = search->job;
   for (size_t d = 0; d < job->deps.count; d++) {
     const struct lumos_dep *dep = &job->deps.items[d];
-    if (dep->kind != LUMOS_RESOURCE || dep->src == LUMOS_NONE || job->tasks.items[dep->dst].kind != LUMOS_P2P) {
+    if (dep->kind != LUMOS_RESOURCE || dep->src == LUMOS_NONE || job->tasks.items[dep->dst].kind != search->kind) {
       continue;
     }
     int64_t of = job->tasks.items[dep->src].dur, left = dep->lag < 0 ? -dep->lag : 0;
     int64_t share = of <= 0 ? 0 : left < of ? (int64_t)((__int128)left * LUMOS_WHOLE_SHARE / of) : LUMOS_WHOLE_SHARE;
+    int64_t before = dep->covers == LUMOS_ABSENT ? 0 : dep->covers - of - dep->lag;
     search->waited[dep->dst] = 1;
     lumos_vector_push(shares, share);
+    lumos_vector_push(behind, before > 0 ? before : 0);
   }
 }
 
-struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded) {
-  struct search search = {recorded, lumos_allocate_zeroed(recorded->tasks.count, 1)};
-  struct shares shares = {0};
+struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind) {
+  struct search search = {recorded, kind, lumos_allocate_zeroed(recorded->tasks.count, 1)};
+  struct values shares = {0}, behind = {0};
   size_t at_once = 0;
-  find_waits(&search, &shares);
+  find_waits(&search, &shares, &behind);
   for (uint32_t t = 0; t < recorded->tasks.count; t++) {
     const struct lumos_task *task = &recorded->tasks.items[t];
-    at_once +=
-        task->kind == LUMOS_P2P && lumos_on_stream(recorded, task) && !search.waited[t] && starts_beside(recorded, t);
+    at_once += task->kind == kind && lumos_on_stream(recorded, task) && !search.waited[t] && starts_beside(recorded, t);
   }
   struct rebuild_rooms rooms = {.awaited = shares.count >= at_once, .share = LAST_WAVE};
   if (shares.count > 0) {
     rooms.share = (int32_t)lumos_median(shares.items, shares.count);
+    rooms.behind = lumos_median(behind.items, behind.count);
   }
   lumos_vector_free(&shares);
+  lumos_vector_free(&behind);
   free(search.waited);
   return rooms;
 }

@@ -1,15 +1,16 @@
-/* Transfers between stages that come beside kernels which they did not come beside in the recording. */
+/* Communication that comes beside kernels which it did not come beside in the recording. */
 #ifndef LUMOS_REBUILD_ROOMS_H
 #define LUMOS_REBUILD_ROOMS_H
 
 #include <lumos/job.h>
 
 struct rebuild_rooms {
-  bool awaited;  /* a transfer waits until the kernel that runs when it is ready leaves it SMs */
-  int32_t share; /* of that kernel's time, in its last wave, when it does: millionths */
+  bool awaited;   /* it waits until the kernel that runs when it is ready leaves it SMs */
+  int32_t share;  /* of that kernel's time, in its last wave, when it does: millionths */
+  int64_t behind; /* ns, behind kernels that run before it, too */
 };
 
-/* What a recording shows of that. */
-struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded);
+/* What a recording shows of that for communication of this kind: LUMOS_P2P or LUMOS_COLLECTIVE. */
+struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind);
 
 #endif

@@ -80,6 +80,7 @@ static void merge_specials(struct lumos_engine *engine) {
       items[kept].occupant = items[i].occupant;
       items[kept].room_lag = items[i].room_lag;
       items[kept].room_of = items[i].room_of;
+      items[kept].room_wait = items[i].room_wait;
     }
     if (items[i].queue_lag != LUMOS_ABSENT) {
       items[kept].queue_lag = items[i].queue_lag;
@@ -186,6 +187,7 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
     special.occupant = dep->src;
     engine->lanes[engine->job->tasks.items[dep->src].lane].keeps_order = true;
     special.room_lag = dep->lag;
+    special.room_wait = dep->covers;
     special.room_of = lumos_engine_length(engine, dep->src, recorded_length(engine->job, dep->src));
   } else if (dep->kind == LUMOS_QUEUE) {
     special.queue_lag = dep->lag;

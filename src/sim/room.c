@@ -22,8 +22,30 @@ static bool occupies(const struct lumos_engine *engine, uint32_t t) {
   return lumos_occupies(&engine->job->tasks.items[t]);
 }
 
+/* Before a change. */
+static double recorded_length(const struct lumos_engine *engine, uint32_t t) {
+  int64_t was = lumos_detail_of(engine->job, &engine->job->tasks.items[t])->was;
+  return (double)(was == LUMOS_ABSENT ? lumos_own_times(engine->job, t).dur : was);
+}
+
+/* Is it more than TIMES as far to the last wave of the occupant as the task was seen to wait, kernels taking what they took then? `left`: of
+ * the kernel that runs, a share. Who comes a little earlier than recorded waits for the same kernel. */
+static bool is_far(const struct lumos_engine *engine, uint32_t runs, double left, const struct lumos_special *special) {
+  enum { TIMES = 5 }; /* chosen: replays are then the same as without a limit */
+  if (special->room_wait == LUMOS_ABSENT) {
+    return false;
+  }
+  double wait = left * recorded_length(engine, runs) + (double)special->room_lag;
+  double most = TIMES * (double)special->room_wait;
+  for (uint32_t next = runs + 1; next <= special->occupant && wait <= most; next++) {
+    wait += recorded_length(engine, next);
+  }
+  return wait > most;
+}
+
 /* `runs`, the last task of the other stream that has started, runs when t is ready: t waits until that is over, or where
- * the one is reached that it was seen to wait for, or a later one, until its last wave makes room. */
+ * the one is reached that it was seen to wait for, or a later one, until its last wave makes room. Where that one is too far,
+ * the one that runs makes room. */
 static bool is_occupied(struct lumos_engine *engine, uint32_t t, uint32_t runs, const struct lumos_special *special,
                         struct lumos_look *look) {
   if (runs == LUMOS_NONE) {
@@ -37,7 +59,8 @@ static bool is_occupied(struct lumos_engine *engine, uint32_t t, uint32_t runs, 
     lumos_note_order(engine, end, start, 0, LUMOS_LINK_OVER);
     return false;
   }
-  look->last = runs >= special->occupant;
+  look->last = runs >= special->occupant ||
+               is_far(engine, runs, (double)(other->end - now) / (double)(other->end - other->start), special);
   struct lumos_room room = {look->last ? special->room_lag : 0, special->room_of};
   look->until = other->end + lumos_room_lag(room, other->end - other->start);
   look->by = (struct lumos_binding){runs, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED};

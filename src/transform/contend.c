@@ -201,7 +201,7 @@ static double lost_by_product(const struct lumos_contend *contend, const struct 
   double of_sms = fmin(contend->held / contend->was.sms, part); /* some lose less than the SMs that are held */
   double of_memory = of_sms < 1 ? (part - of_sms) / (1 - of_sms) / loss->transferring : 0;
   double now = fmin(of_sms * beside->held / contend->held * contend->was.sms / where->sms, 1);
-  return now * beside->share + (1 - now) * fmin(of_memory, 1) * beside->transferring;
+  return now * beside->share + (1 - now) * fmin(of_memory, LUMOS_MOST_LOST) * beside->transferring;
 }
 
 /* The part of its time that a task loses to one kind of communication. Messages between two hold next to no SMs. */
@@ -215,7 +215,7 @@ static double lost_beside(const struct lumos_contend *contend, const struct lumo
   }
   loss.share *= factors == NULL ? 1 : factors[of];
   double part = loss.share / (1 + loss.share);
-  return product ? part * beside->share : fmin(part / loss.transferring, 1) * beside->transferring;
+  return product ? part * beside->share : fmin(part / loss.transferring, LUMOS_MOST_LOST) * beside->transferring;
 }
 
 /* What is left of the speed of a task beside what it overlaps. */
