@@ -99,7 +99,8 @@
  *   task.own_lag     of lag what is the thread's own, where a hand-over explains the rest; absent: all of it. own_dur:
  *                    the same of the dur of a call that a full queue blocked, or of an operator's piece that waited for
  *                    GPU work, which no row shows. Runs use these; what is explained they
- *                    find anew. dep.covers is the evidence: how much that edge explains in the recording.
+ *                    find anew. dep.covers is the evidence: how much that edge explains in the recording; of
+ *                    a resource, how long the task waited for SMs.
  *   task.origin      how a task comes to its stream (on streams, from graph on always): launched, by call;
  *                    before_recording; not_recorded, in a step, by a call that the trace lacks; free: no call launches
  *                    it, and with `call` it is on its stream when that task ends, without one from the beginning.

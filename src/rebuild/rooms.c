@@ -67,22 +67,31 @@ static void find_waits(const struct search *search, struct values *shares, struc
   }
 }
 
-struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind) {
+/* How many show it: by waiting, or by finding room at once. */
+static size_t find_rooms(const struct lumos_job *recorded, enum lumos_task_kind kind, struct rebuild_rooms *rooms) {
   struct search search = {recorded, kind, lumos_allocate_zeroed(recorded->tasks.count, 1)};
   struct values shares = {0}, behind = {0};
-  size_t at_once = 0;
+  size_t at_once = 0, waits;
   find_waits(&search, &shares, &behind);
   for (uint32_t t = 0; t < recorded->tasks.count; t++) {
     const struct lumos_task *task = &recorded->tasks.items[t];
     at_once += task->kind == kind && lumos_on_stream(recorded, task) && !search.waited[t] && starts_beside(recorded, t);
   }
-  struct rebuild_rooms rooms = {.awaited = shares.count >= at_once, .share = LAST_WAVE};
-  if (shares.count > 0) {
-    rooms.share = (int32_t)lumos_median(shares.items, shares.count);
-    rooms.behind = lumos_median(behind.items, behind.count);
+  waits = shares.count;
+  *rooms = (struct rebuild_rooms){.awaited = waits >= at_once, .share = LAST_WAVE};
+  if (waits > 0) {
+    rooms->share = (int32_t)lumos_median(shares.items, waits);
+    rooms->behind = lumos_median(behind.items, waits);
   }
   lumos_vector_free(&shares);
   lumos_vector_free(&behind);
   free(search.waited);
-  return rooms;
+  return waits + at_once;
+}
+
+struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind) {
+  struct rebuild_rooms rooms, others;
+  size_t shown = find_rooms(recorded, kind, &rooms);
+  (void)find_rooms(recorded, kind == LUMOS_P2P ? LUMOS_COLLECTIVE : LUMOS_P2P, &others);
+  return shown > 0 ? rooms : others;
 }

@@ -10,7 +10,7 @@ struct rebuild_rooms {
   int64_t behind; /* ns, behind kernels that run before it, too */
 };
 
-/* What a recording shows of that for communication of this kind: LUMOS_P2P or LUMOS_COLLECTIVE. */
+/* What a recording shows of that for communication of this kind, LUMOS_P2P or LUMOS_COLLECTIVE; where it shows nothing of it, for the other. */
 struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind);
 
 #endif

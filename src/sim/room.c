@@ -28,15 +28,17 @@ static double recorded_length(const struct lumos_engine *engine, uint32_t t) {
   return (double)(was == LUMOS_ABSENT ? lumos_own_times(engine->job, t).dur : was);
 }
 
-/* Is it more than TIMES as far to the last wave of the occupant as the task was seen to wait, kernels taking what they took then? `left`: of
- * the kernel that runs, a share. Who comes a little earlier than recorded waits for the same kernel. */
-static bool is_far(const struct lumos_engine *engine, uint32_t runs, double left, const struct lumos_special *special) {
-  enum { TIMES = 5 }; /* chosen: replays are then the same as without a limit */
+/* Is it from the end of the kernel that runs more than TIMES as far to the last wave of the occupant as the task was seen to wait, kernels
+ * taking what they took then? Who comes a little earlier than recorded waits for the same kernel. */
+static bool is_far(const struct lumos_engine *engine, uint32_t runs, const struct lumos_special *special) {
+  enum { TIMES = 5, KERNELS = 1000 }; /* chosen: replays are then the same as without a limit */
   if (special->room_wait == LUMOS_ABSENT) {
     return false;
   }
-  double wait = left * recorded_length(engine, runs) + (double)special->room_lag;
-  double most = TIMES * (double)special->room_wait;
+  if (special->occupant - runs > KERNELS) {
+    return true;
+  }
+  double wait = (double)special->room_lag, most = TIMES * (double)special->room_wait;
   for (uint32_t next = runs + 1; next <= special->occupant && wait <= most; next++) {
     wait += recorded_length(engine, next);
   }
@@ -59,8 +61,7 @@ static bool is_occupied(struct lumos_engine *engine, uint32_t t, uint32_t runs, 
     lumos_note_order(engine, end, start, 0, LUMOS_LINK_OVER);
     return false;
   }
-  look->last = runs >= special->occupant ||
-               is_far(engine, runs, (double)(other->end - now) / (double)(other->end - other->start), special);
+  look->last = runs >= special->occupant || is_far(engine, runs, special);
   struct lumos_room room = {look->last ? special->room_lag : 0, special->room_of};
   look->until = other->end + lumos_room_lag(room, other->end - other->start);
   look->by = (struct lumos_binding){runs, LUMOS_HELD_BY_RESOURCE, LUMOS_END, LUMOS_INFERRED};

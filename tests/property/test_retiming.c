@@ -28,6 +28,7 @@ static void add_rooms(struct lumos_job *job) {
     dep.from = LUMOS_END;
     dep.to = LUMOS_START;
     dep.evidence = LUMOS_INFERRED;
+    dep.covers = pick(2) == 0 ? LUMOS_ABSENT : pick(MOST);
     dep.lag = -pick(3);
     lumos_vector_push(&job->deps, dep);
   }

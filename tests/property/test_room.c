@@ -28,6 +28,7 @@ static void add_room(struct lumos_job *job) {
   dep.from = LUMOS_END;
   dep.to = LUMOS_START;
   dep.evidence = LUMOS_INFERRED;
+  dep.covers = pick(2) == 0 ? LUMOS_ABSENT : pick(MOST);
   dep.lag = pick(2) == 0 ? pick(5000) : -pick(2 * MOST);
   lumos_vector_push(&job->deps, dep);
 }

@@ -40,6 +40,7 @@ static void assert_waits(int64_t dur, int64_t start, bool waits) {
     assert_int_equal(room->evidence, LUMOS_INFERRED);
     assert_int_equal(room->mode, LUMOS_RUN_TIME);
     assert_int_equal(timing(two.job, two.small)->residual, 0);
+    assert_int_equal(room->covers, start - 204 * us); /* from when its launch returned */
   }
   lumos_job_free(two.job);
 }
@@ -110,7 +111,7 @@ static void a_memset_waits_for_sms(void **state) {
 static struct two_streams queue_of(const int64_t *lengths, size_t count, int64_t first, size_t late, int64_t start) {
   struct lumos_job *job = new_job();
   uint32_t rank = add_rank(job, 0), thread = add_thread(job, rank, "1"), other = add_thread(job, rank, "2");
-  uint32_t s7 = add_stream(job, rank, "7"), s9 = add_stream(job, rank, "9"), calls[8], big = LUMOS_NONE;
+  uint32_t s7 = add_stream(job, rank, "7"), s9 = add_stream(job, rank, "9"), calls[9], big = LUMOS_NONE;
   uint32_t launch_copy = add_launch(job, thread, 10 * us, 5 * us);
   for (size_t i = 0; i < count; i++) {
     calls[i] = i == late ? LUMOS_NONE : add_launch(job, thread, (int64_t)(20 + 10 * i) * us, 5 * us);
@@ -239,6 +240,41 @@ static void in_a_simulation_it_waits_while_the_stream_is_occupied(void **state) 
   assert_int_equal(start_behind_queue(500 * us, 500 * us, 1500 * us), 1700 * us); /* nothing runs there any more */
 }
 
+/* Eight kernels of 100 us on s7, the first from 110 us on. `small`, ready at 204, starts 12 us before the last one's end, for which it waited
+ * for so long; when does it if kernels take so many times as long? */
+static int64_t start_before_queue(int64_t waited, int64_t times) {
+  static const int64_t lengths[] = {100000, 100000, 100000, 100000, 100000, 100000, 100000, 100000};
+  struct two_streams two = queue_of(lengths, 8, 110 * us, 9, 912 * us);
+  struct lumos_job *job = two.job;
+  for (size_t d = 0; d < job->deps.count; d++) {
+    job->deps.items[d].covers = job->deps.items[d].kind == LUMOS_RESOURCE ? waited : job->deps.items[d].covers;
+  }
+  for (uint32_t k = 0; k < 8 && times != 1; k++) {
+    job->tasks.items[two.big - k].dur *= times;
+    detail(job, two.big - k)->was = 100 * us;
+  }
+  job->stage = LUMOS_STAGE_TRANSFORM;
+  struct lumos_error error = {0};
+  if (!lumos_simulate(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  int64_t start = job->runs.items[two.small].start;
+  lumos_job_free(job);
+  return start;
+}
+
+/* Behind the first one, in which it is ready, it is 7 x 100 - 12 us to the last one's last wave. Where that is more than five times what it
+ * waited, the first one makes room; its last 12 us have begun. With kernels twice as long it is as far, but the last wave is 24 us long, that
+ * of the last one from 1,700 us on and of the first from 286. */
+static void what_is_far_makes_no_room(void **state) {
+  (void)state;
+  assert_int_equal(start_before_queue(LUMOS_ABSENT, 1), 912 * us);
+  assert_int_equal(start_before_queue(138 * us, 1), 912 * us);
+  assert_int_equal(start_before_queue(137 * us, 1), 204 * us);
+  assert_int_equal(start_before_queue(138 * us, 2), 1700 * us);
+  assert_int_equal(start_before_queue(137 * us, 2), 286 * us);
+}
+
 /* `big` takes `dur` in the simulation; when does `small` start? */
 static int64_t simulated_start(int64_t big_dur) {
   struct two_streams two = two_streams(LUMOS_GEMM, LUMOS_ELEMENTWISE, 1000 * us, 1090 * us);
@@ -274,6 +310,7 @@ int main(void) {
       cmocka_unit_test(what_its_name_held_up_before_is_believed),
       cmocka_unit_test(a_last_wave_begins_at_the_same_share_again_and_again),
       cmocka_unit_test(in_a_simulation_it_waits_while_the_stream_is_occupied),
+      cmocka_unit_test(what_is_far_makes_no_room),
       cmocka_unit_test(in_a_simulation_it_waits_only_where_the_other_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

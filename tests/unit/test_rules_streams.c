@@ -365,7 +365,7 @@ static void a_kernel_that_finds_no_room_waits_where_the_other_runs(void **state)
       "cudaLaunchKernel@100, lag 90\n"
       "big_gemm, launched by cudaLaunchKernel@0 end +0\n"
       "small_elementwise, launched by cudaLaunchKernel@100 end +0\n"
-      "resource: big_gemm end -> small_elementwise start +-20, inferred, run_time\n"
+      "resource: big_gemm end -> small_elementwise start +-20, covers 886, inferred, run_time\n"
       "boundary: 0 -> cudaLaunchKernel@0 start +0, recorded, fixed\n");
 #define CALLS_OF_TWO_SIZES                          \
   "cudaLaunchKernel@0 0-10 <- outside the recording, recorded\n" \
