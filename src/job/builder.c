@@ -309,12 +309,12 @@ void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct 
   builder->job->deps.items[builder->job->deps.count - 1].lag = lag;
 }
 
-void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share, int64_t behind,
-                      struct lumos_built_task task) {
-  int64_t length = builder->job->tasks.items[occupant.number].dur;
+struct lumos_dep lumos_dep_of_room(const struct lumos_job *job, uint32_t occupant, int32_t share, int64_t behind,
+                                   uint32_t task) {
+  int64_t length = job->tasks.items[occupant].dur;
   struct lumos_dep dep = lumos_dep_empty;
-  dep.src = occupant.number;
-  dep.dst = task.number;
+  dep.src = occupant;
+  dep.dst = task;
   dep.kind = LUMOS_RESOURCE;
   dep.from = LUMOS_END;
   dep.to = LUMOS_START;
@@ -322,7 +322,12 @@ void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occ
   dep.covers = behind == LUMOS_ABSENT ? LUMOS_ABSENT : length + dep.lag + behind;
   dep.evidence = LUMOS_INFERRED;
   dep.mode = LUMOS_RUN_TIME;
-  lumos_vector_push(&builder->job->deps, dep);
+  return dep;
+}
+
+void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share, int64_t behind,
+                      struct lumos_built_task task) {
+  lumos_vector_push(&builder->job->deps, lumos_dep_of_room(builder->job, occupant.number, share, behind, task.number));
 }
 
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,

@@ -85,9 +85,11 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
 /* The same, of a hand-over whose thread goes on so much later. */
 void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t lag,
                            struct lumos_built_task dst);
-/* A dep that is like none of `from`: `task` waits for SMs while the stream of `occupant` is occupied, as that one
- * itself holds it up, until `share` of its time is left, in millionths (LUMOS_RESOURCE). It stands so long (ns) behind kernels
- * before that one, too; LUMOS_ABSENT: for as long as there are any. */
+/* `task` waits for SMs while the stream of `occupant` is occupied, as that one itself holds it up, until `share` of its time is left, in
+ * millionths (LUMOS_RESOURCE). It stands so long (ns) behind kernels before that one, too; LUMOS_ABSENT: for as long as there are any. */
+struct lumos_dep lumos_dep_of_room(const struct lumos_job *job, uint32_t occupant, int32_t share, int64_t behind,
+                                   uint32_t task);
+/* Such a dep, which is like none of `from`. */
 void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share, int64_t behind,
                       struct lumos_built_task task);
 /* A collective like collective `like`, of `size` ranks, in the group of its first member; the members that are there. */

@@ -9,9 +9,18 @@
 enum { MEGATRON_NUMBER = 4, MEGATRON_PARAMETERS = 40000000, MEGATRON_A_REPLICA = 1000000 };
 enum { PYTORCH_BUCKET = 25 << 20, PYTORCH_FIRST_BUCKET = 1 << 20 };
 
+/* Of two or four bytes, whichever is nearer. */
+static int64_t number_size(const struct rebuild_filling *filling) {
+  return filling->recorded_bytes > 3 * filling->recorded_elements ? 4 : 2;
+}
+
 /* Where replicas were recorded all gradients together are as many bytes as there. */
 int64_t rebuild_gradient_bytes(const struct rebuild_filling *filling, const struct rebuild_gradient *gradient) {
-  if (filling->recorded_bytes > 0 && filling->recorded_elements > 0) {
+  bool recorded = filling->recorded_bytes > 0 && filling->recorded_elements > 0;
+  if (recorded && filling->resized) {
+    return gradient->elements * number_size(filling);
+  }
+  if (recorded) {
     return (int64_t)((__int128)gradient->elements * filling->recorded_bytes / filling->recorded_elements);
   }
   bool sized = !filling->megatron && gradient->number_size > 0;
@@ -124,12 +133,14 @@ static bool comes_to(const struct rebuild_filling *filling, const struct rebuild
                      const int64_t *recorded, size_t recorded_count) {
   struct rebuild_buckets buckets = {0};
   rebuild_buckets_fill(filling, gradients, count, &buckets);
-  bool same = buckets.count == recorded_count;
-  for (size_t i = 0; i < recorded_count && same; i++) {
-    same = is_as_large(buckets.items[i].bytes, recorded[i]);
+  size_t same = 0;
+  for (size_t i = 0; i < recorded_count && buckets.count == recorded_count; i++) {
+    same += is_as_large(buckets.items[i].bytes, recorded[i]);
   }
+  bool comes =
+      buckets.count == recorded_count && (filling->resized ? 2 * same > recorded_count : same == recorded_count);
   lumos_vector_free(&buckets);
-  return same;
+  return comes;
 }
 
 static bool try_limit(struct rebuild_filling *filling, int64_t bytes, bool before,

@@ -420,7 +420,8 @@ static void tie_transfers(const struct emission *emission, uint32_t index, const
   }
 }
 
-/* What it waits for is there when it is ready: a transfer is held up by what ran before it, a collective by whatever runs. */
+/* A transfer is held up by what ran before it, a collective that came beside no kernel by whatever runs. One that came beside a kernel does as
+ * it did. */
 static void find_rooms(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
   struct lumos_built_task latest = around[index].latest;
@@ -430,7 +431,7 @@ static void find_rooms(const struct emission *emission, uint32_t index, const st
     uint8_t kind = emission->from->tasks.items[like].kind;
     const struct rebuild_rooms *rooms = &emission->rooms[kind == LUMOS_COLLECTIVE];
     if (lumos_is_communication(kind) && task.number != LUMOS_NONE && rooms->awaited &&
-        !waits_for_room(emission, index, like)) {
+        !waits_for_room(emission, index, like) && (kind == LUMOS_P2P || rebuild_starts_alone(emission->from, like))) {
       int64_t behind = kind == LUMOS_P2P ? LUMOS_ABSENT : rooms->behind;
       lumos_build_room(emission->builder, latest, rooms->share, behind, task);
     }

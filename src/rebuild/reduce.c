@@ -3,12 +3,14 @@
 #include "base/text.h"
 #include "cost/hardware.h"
 #include "cost/transfers.h"
+#include "job/builder.h"
 #include "rebuild/buckets.h"
 #include "rebuild/conversions.h"
 #include "rebuild/gradients.h"
 #include "rebuild/label.h"
 #include "rebuild/library.h"
 #include "rebuild/roles.h"
+#include "rebuild/rooms.h"
 #include "rebuild/strip.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +48,7 @@ struct reducing {
   struct reduction reduction;
   struct rebuild_weave weave;
   struct rebuild_costs costs;
+  struct rebuild_rooms rooms;
   struct rebuild_gradients gradients;
   struct rebuild_habits habits;
   struct rebuild_filling filling;
@@ -133,6 +136,11 @@ static uint32_t start(struct reducing *reducing, struct rebuild_library_writer *
                                 .order = reducing->orders[3 * rank + of]++,
                                 .what = collective_of(reducing, channel, op, kernel, bytes)};
   operation.task = rebuild_library_start(writer, &operation.what, computed, done);
+  if (reducing->rooms.awaited && computed != LUMOS_NONE) {
+    struct lumos_dep room =
+        lumos_dep_of_room(reducing->job, computed, reducing->rooms.share, reducing->rooms.behind, operation.task);
+    lumos_vector_push(&reducing->job->deps, room);
+  }
   lumos_vector_push(&reducing->operations, operation);
   return operation.task;
 }
@@ -651,7 +659,8 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
                                                .tied = reducing->gradients.tied,
                                                .replicas = reducing->sizes.dp,
                                                .recorded_bytes = reduction->again ? habits->bytes : 0,
-                                               .recorded_elements = reducing->gradients.elements};
+                                               .recorded_elements = reducing->gradients.elements,
+                                               .resized = lumos_job_edited(from)};
   if (reduction->again) {
     rebuild_filling_find(&reducing->filling, reducing->gradients.like.items, reducing->gradients.like.count,
                          habits->buckets.items, habits->buckets.count);
@@ -685,6 +694,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
     return false;
   }
   rebuild_costs_find(&reducing->costs, from);
+  reducing->rooms = rebuild_rooms_find(from, LUMOS_COLLECTIVE);
   find_launches(reducing);
   if (!weave(reducing, error)) {
     return false;

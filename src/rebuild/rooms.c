@@ -48,6 +48,21 @@ static bool starts_beside(const struct lumos_job *job, uint32_t transfer) {
   return beside;
 }
 
+bool rebuild_starts_alone(const struct lumos_job *recorded, uint32_t communication) {
+  const struct lumos_task *task = &recorded->tasks.items[communication];
+  const struct lumos_rank *rank = &recorded->ranks.items[lumos_rank_of(recorded, task)];
+  bool alone = true;
+  for (uint32_t i = 0; i < rank->lane_count && alone; i++) {
+    uint32_t l = rank->lane_first + i;
+    const struct lumos_lane *lane = &recorded->lanes.items[l];
+    bool other = lane->kind == LUMOS_STREAM && l != task->lane;
+    uint32_t begun = other ? last_begun(recorded, lane, task->start + LUMOS_QUEUE_GAP) : LUMOS_NONE;
+    const struct lumos_task *beside = begun == LUMOS_NONE ? NULL : &recorded->tasks.items[begun];
+    alone = beside == NULL || !lumos_occupies(beside) || beside->start + beside->dur <= task->start;
+  }
+  return alone;
+}
+
 LUMOS_VECTOR_TYPE(values, int64_t);
 
 /* Of communication that waited, the share of the kernel's time that was left, and how long it waited behind others before. */

@@ -136,6 +136,27 @@ static void what_recorded_buckets_do_not_show_stays(void **state) {
   expect(&filling, &five, LIST(160, 40));
 }
 
+/* Sizes of a model that was made twice as wide: what a bucket of several gradients holds is an estimate, as the 90 for twice 20 is, and so is
+ * the sum; the others show that a bucket is closed before it holds more than it may, for 10 stand alone. Gradients are of two or four bytes a number. */
+static void resized_buckets_show_their_habit(void **state) {
+  (void)state;
+  struct gradients gradients = gradients_of(LIST(10, 60, 10, 60, 20, 20));
+  struct rebuild_filling filling = filling_up_to(0, false);
+  find(&filling, &gradients, LIST(10, 60, 10, 60, 90));
+  assert_false(filling.before);
+  filling = filling_up_to(0, false);
+  filling.resized = true;
+  find(&filling, &gradients, LIST(10, 60, 10, 60, 90));
+  assert_true(filling.before);
+  const struct rebuild_gradient gradient = {.elements = 100};
+  const int64_t sums[] = {1700, 3100, 4200};
+  const int64_t bytes[] = {200, 400, 400};
+  for (int i = 0; i < 3; i++) {
+    filling = (struct rebuild_filling){.recorded_bytes = sums[i], .recorded_elements = 1000, .resized = true};
+    assert_int_equal(rebuild_gradient_bytes(&filling, &gradient), bytes[i]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(buckets_are_closed_when_they_are_full),
@@ -144,6 +165,7 @@ int main(void) {
       cmocka_unit_test(the_embedding_stands_last),
       cmocka_unit_test(recorded_buckets_show_their_limit),
       cmocka_unit_test(what_recorded_buckets_do_not_show_stays),
+      cmocka_unit_test(resized_buckets_show_their_habit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
