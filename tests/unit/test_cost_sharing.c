@@ -5,6 +5,8 @@
 #include "cost/sharing.h"
 #include "cost/transfers.h"
 
+#include <string.h>
+
 /* So many that latency is nothing. */
 #define BYTES 100000000000
 #define BYTES_TEXT "100000000000"
@@ -59,6 +61,26 @@ static void expect_share(const char *lines, int32_t node_size, double expected) 
 static void the_slowest_member_counts(void **state) {
   (void)state;
   expect_share(JOB("both", "2"), 16, 0.4);
+}
+
+/* Without bytes all of it is latency, which nothing slows down. With kernels in place of the others' transfers GPUs compute for 20 and 30 of
+ * 2 x 100. */
+static void what_passes_is_slowed_down(void **state) {
+  (void)state;
+  struct lumos_job *job = job_from_text(JOB("both", "2"));
+  job->collectives.items[0].bytes = 0;
+  assert_float_equal(slowed_in(job, 16).shared, 0, 1e-9);
+  lumos_job_free(job);
+  job = job_from_text(JOB("both", "2"));
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    task->kind =
+        strcmp(lumos_string(job->strings, job->lanes.items[task->lane].lane), "s9") == 0 ? LUMOS_GEMM : task->kind;
+  }
+  struct lumos_slowed slowed = slowed_in(job, 16);
+  assert_float_equal(slowed.shared, 0, 1e-9);
+  assert_float_equal(slowed.computing, 0.25, 1e-4);
+  lumos_job_free(job);
 }
 
 /* Nodes of eight: the others' transfers go from 0 to 8 and 1 to 9, over the network alone. */
@@ -123,6 +145,42 @@ static void half_of_it_is_lost(void **state) {
   lumos_vector_free(&transfers);
 }
 
+static void add_beside(struct lumos_shared_transfers *transfers, uint64_t shape, double ns, double share,
+                       double computing) {
+  lumos_vector_push(transfers, ((struct lumos_shared_transfer){shape, ns, {share, computing}}));
+}
+
+/* Half of what is shared and a fifth of what lies beside kernels: 1 / (1 - 0.5 s) / (1 - 0.2 c) as long. Where they take turns, so that all of a
+ * transfer is one or the other, what is shared explains it. */
+static void kernels_slow_transfers_down(void **state) {
+  (void)state;
+  struct lumos_shared_transfers transfers = {0};
+  for (int i = 0; i < 24; i++) {
+    double shared = i % 3 / 2.0, computing = i % 2;
+    add_beside(&transfers, 1, 1e6 / (1 - 0.5 * shared) / (1 - 0.2 * computing), shared, computing);
+  }
+  struct lumos_sharing sharing = lumos_sharing_fit(&transfers);
+  assert_float_equal(sharing.part, 0.5, 1e-9);
+  assert_float_equal(sharing.computing_part, 0.2, 1e-9);
+  assert_float_equal(lumos_slowed_speed(&sharing, (struct lumos_slowed){0.5, 1}), (float)(0.75 * 0.8), 1e-6);
+  transfers.count = 0;
+  for (int i = 0; i < 24; i++) { /* kernels alone */
+    add_beside(&transfers, 1, 1e6 / (1 - 0.2 * (i % 2)), 0, i % 2);
+  }
+  sharing = lumos_sharing_fit(&transfers);
+  assert_float_equal(sharing.part, 0, 0);
+  assert_float_equal(sharing.computing_part, 0.2, 1e-9);
+  transfers.count = 0;
+  for (int i = 0; i < 24; i++) {
+    double shared = i % 3 / 2.0;
+    add_beside(&transfers, 1, (1e6 + i) / (1 - 0.5 * shared), shared, 1 - shared);
+  }
+  sharing = lumos_sharing_fit(&transfers);
+  assert_float_equal(sharing.part, 0.5, 1e-9);
+  assert_float_equal(sharing.computing_part, 0, 0);
+  lumos_vector_free(&transfers);
+}
+
 /* Few, or such as take as long in any case, show nothing; nor do those that have nothing like them. */
 static void chance_shows_nothing(void **state) {
   (void)state;
@@ -150,6 +208,8 @@ int main(void) {
       cmocka_unit_test(other_links_are_not_shared),
       cmocka_unit_test(links_that_nobody_took_are_less_sure),
       cmocka_unit_test(half_of_it_is_lost),
+      cmocka_unit_test(what_passes_is_slowed_down),
+      cmocka_unit_test(kernels_slow_transfers_down),
       cmocka_unit_test(chance_shows_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
