@@ -253,7 +253,8 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of it. */
 static void judge(const struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
-  static const double LEAST = 0.1;              /* of the time: of less than that, no loss is concluded. Chosen */
+  static const double LEAST =
+      0.1; /* of the time: of less than that, nothing is concluded on what transfers cost. Chosen */
   if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }
@@ -261,7 +262,8 @@ static void judge(const struct shown *shown, struct lumos_loss *loss) {
   loss->share = part / (1 - part);
   loss->error = loss->share / sqrt((double)shown->kinds);
   loss->evidence = shown->kernels;
-  loss->transferring = fmin(fmax(shown->transferring / shown->beside, LEAST), 1);
+  double transferring = shown->transferring / shown->beside;
+  loss->transferring = transferring < LEAST ? 1 : fmin(transferring, 1);
 }
 
 /* Matrix products were measured to take 13 to 27 % longer, all kernels 38 % on average (Echo, 2024). On another

@@ -19,10 +19,9 @@ static int by_key(const void *left, const void *right) {
                             : LUMOS_ORDER(a->task, b->task);
 }
 
-static uint64_t key_of(const struct lumos_placing *placing, uint32_t task) {
+static uint64_t key_of(const struct lumos_placing *placing, uint32_t task, struct lumos_transfer_shape shape) {
   const struct lumos_job *job = placing->job;
   const struct lumos_comm *comm = &lumos_detail_of(job, &job->tasks.items[task])->comm;
-  struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(placing, task);
   uint64_t op = lumos_transfer_class(comm->op == LUMOS_NO_STRING ? "" : lumos_string(job->strings, comm->op));
   return lumos_hash_mix(lumos_hash_mix(op, (uint64_t)shape.bytes),
                         lumos_key_pair((uint32_t)shape.size, (uint32_t)shape.nodes));
@@ -37,7 +36,10 @@ static void find_lone_lengths(const struct lumos_placing *placing, const struct 
     const struct lumos_task *task = &job->tasks.items[t];
     if (!joined[t] && lumos_is_communication(task->kind) && lumos_on_stream(job, task) &&
         runs[t].start != LUMOS_ABSENT) {
-      lumos_vector_push(&lones, ((struct lone){key_of(placing, t), runs[t].dur, t}));
+      struct lumos_transfer_shape shape = lumos_transfer_shape_of_kernel(placing, t);
+      if (shape.bytes != LUMOS_ABSENT) { /* else it may be of any size */
+        lumos_vector_push(&lones, ((struct lone){key_of(placing, t, shape), runs[t].dur, t}));
+      }
     }
   }
   lumos_vector_sort(&lones, by_key);
@@ -75,7 +77,7 @@ struct lumos_run *lumos_transferring_runs(const struct lumos_placing *placing, c
   int64_t *lengths = lumos_transfer_lengths(placing, runs);
   for (size_t t = 0; t < count; t++) {
     transferring[t] = runs[t];
-    if (lengths[t] > 0 && lengths[t] < runs[t].dur) {
+    if (runs[t].start != LUMOS_ABSENT && lengths[t] > 0 && lengths[t] < runs[t].dur) {
       transferring[t].start += runs[t].dur - lengths[t];
       transferring[t].dur = lengths[t];
     }

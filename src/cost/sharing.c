@@ -313,7 +313,7 @@ static void search_part(const struct lumos_shared_transfers *transfers, struct l
   *part = best;
 }
 
-/* One standard deviation of a part, of whose regressor there is so much that the other does not tell. */
+/* One standard deviation of a part, of whose regressor there is so much that the other does not explain. */
 static double error_of(const struct scatter *scatter, double of, double of_other) {
   double own = of_other > 0 ? of - scatter->of_both * scatter->of_both / of_other : of;
   double freedom = (double)(scatter->transfers - scatter->shapes - 2);

@@ -31,7 +31,7 @@ struct lumos_slowed *lumos_slowed_transfers(const struct lumos_placing *placing,
                                             const struct lumos_run *runs);
 
 /* What transfers of one shape take, the more of them is slowed down. Without part where too few show it, or chance might: kernels and shared
- * links take turns in many jobs, and then tell nothing of each other. */
+ * links take turns in many jobs, and then show nothing of each other. */
 struct lumos_shared_transfer {
   uint64_t shape; /* key */
   double ns;

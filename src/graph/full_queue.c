@@ -44,7 +44,7 @@ static bool is_single(const struct lumos_rank_graph *graph, const struct lumos_l
 }
 
 /* By how much starts seem too late: of long calls in which no task started, how long behind their return the next one did;
- * 0 where most have none that is as near. */
+ * 0 unless most long calls have such a one near. */
 static int64_t find_lateness(const struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
   int64_t *gaps = lumos_allocate(lane->task_count * sizeof *gaps + 1);
   uint32_t started = 0;
@@ -61,9 +61,9 @@ static int64_t find_lateness(const struct lumos_rank_graph *graph, const struct 
       started++;
     }
     bool none = started > 0 && lumos_graph_device_start(graph, lane->task_first + started - 1) < call->start;
-    if (none && n - started >= LEAST_DEPTH) {
+    if (n - started >= LEAST_DEPTH) {
       int64_t gap = lumos_graph_device_start(graph, lane->task_first + started) - returned;
-      bool is_one = gap <= LUMOS_REACTION_WINDOW;
+      bool is_one = none && gap <= LUMOS_REACTION_WINDOW;
       far += !is_one;
       gaps[near] = gap;
       near += is_one;

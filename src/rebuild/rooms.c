@@ -106,7 +106,9 @@ static size_t find_rooms(const struct lumos_job *recorded, enum lumos_task_kind 
 
 struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind) {
   struct rebuild_rooms rooms, others;
-  size_t shown = find_rooms(recorded, kind, &rooms);
+  if (find_rooms(recorded, kind, &rooms) > 0) {
+    return rooms;
+  }
   (void)find_rooms(recorded, kind == LUMOS_P2P ? LUMOS_COLLECTIVE : LUMOS_P2P, &others);
-  return shown > 0 ? rooms : others;
+  return others;
 }

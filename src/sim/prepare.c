@@ -164,6 +164,17 @@ static int64_t recorded_length(const struct lumos_job *job, uint32_t t) {
   return was == LUMOS_ABSENT ? lumos_own_times(job, t).dur : was;
 }
 
+static void add_up_lengths(struct lumos_engine *engine) {
+  size_t count = engine->job->tasks.count;
+  if (engine->lengths_before == NULL) {
+    engine->lengths_before = lumos_allocate((count + 1) * sizeof *engine->lengths_before);
+    engine->lengths_before[0] = 0;
+    for (uint32_t t = 0; t < count; t++) {
+      engine->lengths_before[t + 1] = engine->lengths_before[t] + (double)recorded_length(engine->job, t);
+    }
+  }
+}
+
 /* The mode decides: fixed dependencies become edges and boundaries; of those found anew at run time only the
  * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known.
  * `at`: of a boundary. */
@@ -188,6 +199,7 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
     engine->lanes[engine->job->tasks.items[dep->src].lane].keeps_order = true;
     special.room_lag = dep->lag;
     special.room_wait = dep->covers;
+    add_up_lengths(engine);
     special.room_of = lumos_engine_length(engine, dep->src, recorded_length(engine->job, dep->src));
   } else if (dep->kind == LUMOS_QUEUE) {
     special.queue_lag = dep->lag;
@@ -433,6 +445,8 @@ void lumos_engine_rest(struct lumos_engine *engine) {
   lumos_vector_free(&engine->queue.heap);
   lumos_vector_free(&engine->edges);
   lumos_vector_free(&engine->specials);
+  free(engine->lengths_before);
+  engine->lengths_before = NULL;
   lumos_vector_free(&engine->event_edges);
   lumos_vector_free(&engine->stream_waits);
   lumos_vector_free(&engine->ending);

@@ -22,27 +22,15 @@ static bool occupies(const struct lumos_engine *engine, uint32_t t) {
   return lumos_occupies(&engine->job->tasks.items[t]);
 }
 
-/* Before a change. */
-static double recorded_length(const struct lumos_engine *engine, uint32_t t) {
-  int64_t was = lumos_detail_of(engine->job, &engine->job->tasks.items[t])->was;
-  return (double)(was == LUMOS_ABSENT ? lumos_own_times(engine->job, t).dur : was);
-}
-
 /* Is it from the end of the kernel that runs more than TIMES as far to the last wave of the occupant as the task was seen to wait, kernels
  * taking what they took then? Who comes a little earlier than recorded waits for the same kernel. */
 static bool is_far(const struct lumos_engine *engine, uint32_t runs, const struct lumos_special *special) {
-  enum { TIMES = 5, KERNELS = 1000 }; /* chosen: replays are then the same as without a limit */
-  if (special->room_wait == LUMOS_ABSENT) {
+  enum { TIMES = 5 }; /* chosen: replays are then the same as without a limit */
+  if (special->room_wait == LUMOS_ABSENT || runs >= special->occupant) {
     return false;
   }
-  if (special->occupant - runs > KERNELS) {
-    return true;
-  }
-  double wait = (double)special->room_lag, most = TIMES * (double)special->room_wait;
-  for (uint32_t next = runs + 1; next <= special->occupant && wait <= most; next++) {
-    wait += recorded_length(engine, next);
-  }
-  return wait > most;
+  double between = engine->lengths_before[special->occupant + 1] - engine->lengths_before[runs + 1];
+  return between + (double)special->room_lag > TIMES * (double)special->room_wait;
 }
 
 /* `runs`, the last task of the other stream that has started, runs when t is ready: t waits until that is over, or where

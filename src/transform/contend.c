@@ -215,7 +215,8 @@ static double lost_beside(const struct lumos_contend *contend, const struct lumo
   }
   loss.share *= factors == NULL ? 1 : factors[of];
   double part = loss.share / (1 + loss.share);
-  return product ? part * beside->share : fmin(part / loss.transferring, LUMOS_MOST_LOST) * beside->transferring;
+  bool whole = product || loss.evidence == 0; /* what was measured elsewhere was measured beside all of a kernel */
+  return whole ? part * beside->share : fmin(part / loss.transferring, LUMOS_MOST_LOST) * beside->transferring;
 }
 
 /* What is left of the speed of a task beside what it overlaps. */

@@ -49,7 +49,7 @@ step() {
   cases=$((cases + 1))
 }
 rarely step 2 '--schedule 1f1b' '--schedule zb-h1' --schedule zb-h1
-rarely step 2 '--schedule zb-h1' '--schedule 1f1b' --schedule 1f1b
+rarely step 1.5 '--schedule zb-h1' '--schedule 1f1b' --schedule 1f1b
 
 # A network that is what it was changes no kernel.
 echo '{}' >same.json
