@@ -215,8 +215,7 @@ static double lost_beside(const struct lumos_contend *contend, const struct lumo
   }
   loss.share *= factors == NULL ? 1 : factors[of];
   double part = loss.share / (1 + loss.share);
-  bool whole = product || loss.evidence == 0; /* what was measured elsewhere was measured beside all of a kernel */
-  return whole ? part * beside->share : fmin(part / loss.transferring, LUMOS_MOST_LOST) * beside->transferring;
+  return product ? part * beside->share : fmin(part / loss.transferring, LUMOS_MOST_LOST) * beside->transferring;
 }
 
 /* What is left of the speed of a task beside what it overlaps. */

@@ -204,8 +204,8 @@ there '--schedule gpipe' '--schedule 1f1b'
 there '--recompute full' '--recompute none'
 there '--pp 1' '--pp 2'
 rarely there '--dp 1' '--dp 2'
-# As many tokens as a shard of the feed-forward block has features. Without starts what communication costs is taken from elsewhere,
-# where it was measured beside whole kernels: +1.4 %.
+# As many tokens as a shard of the feed-forward block has features. Without starts what communication costs is taken from elsewhere:
+# +1.2 %.
 rarely there '--tp 2' '--tp 1' 1.5
 rarely there '--schedule zb-h1' '--schedule 1f1b'
 rarely there '--schedule interleaved --vp 2' '--schedule 1f1b --vp 1'
