@@ -253,8 +253,8 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of it. */
 static void judge(const struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
-  static const double LEAST =
-      0.1; /* of the time: of less than that, nothing is concluded on what transfers cost. Chosen */
+  /* Of the time: of less than that, nothing is concluded on what transfers cost. Chosen. */
+  static const double LEAST = 0.1;
   if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }

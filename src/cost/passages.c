@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/numbering.h"
 #include <stdlib.h>
-#include <string.h>
 
 struct lone { /* a kernel whose members have no trace */
   uint64_t key;

@@ -9,8 +9,8 @@
  * before it ends. What starts within 5 us behind an end waited so as well where no event is known or seen again and
  * again (unseen.c): the last wave left too few SMs.
  *
- * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready, for as many kernels as it did here
- * (sim/room.c): the edge says how long it waited.
+ * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready, at most for several times as
+ * long as it waited here, which the edge says (sim/room.c).
  */
 #include "graph/resource.h"
 

@@ -296,8 +296,7 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
   dep.src = src.number;
   dep.at = src.number == LUMOS_NONE ? at : LUMOS_ABSENT;
   dep.dst = dst.number;
-  if (dep.kind !=
-      LUMOS_RESOURCE) { /* which does not explain an own time, but says for how long a task stands behind others */
+  if (dep.kind != LUMOS_RESOURCE) { /* whose evidence is how long a task waits behind others, in a copy, too */
     dep.covers = LUMOS_ABSENT;
   }
   lumos_vector_push(&builder->job->deps, dep);

@@ -19,8 +19,8 @@ struct rebuild_filling {
   bool tied;               /* the head's weights are the embedding's */
   int32_t replicas;        /* that reduce them */
   int64_t recorded_bytes, recorded_elements; /* of a recorded rank; 0: gradients are as large as their numbers are */
-  bool
-      resized; /* the recorded bytes were changed with the model's sizes: of a bucket of several gradients they are an estimate */
+  /* The recorded bytes were changed with the model's sizes: of a bucket of several gradients they are an estimate. */
+  bool resized;
 };
 
 /* Of gradients of a rank's step, in the order in which they are there, buckets in the order in which they are full. Each chunk of a
@@ -30,8 +30,7 @@ void rebuild_buckets_fill(const struct rebuild_filling *filling, const struct re
 
 /* Sets `bucket_bytes` and `before` so that the gradients come to the recorded buckets: as they are set, else to what the
  * library does by itself, else to what the buckets show. Where nothing comes to these, to the smallest but the last. Of resized ones
- * most have to come to it.
- * O(count x buckets). */
+ * most have to come to it. O(count x buckets). */
 void rebuild_filling_find(struct rebuild_filling *filling, const struct rebuild_gradient *gradients, size_t count,
                           const int64_t *recorded, size_t recorded_count);
 

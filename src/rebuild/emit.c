@@ -40,8 +40,8 @@ struct emission {
   bool awaits_passes;         /* what is received also waits for the pass before it */
   bool beside;                /* in what is built, only those of the same phase do */
   struct rebuild_seams seams; /* between what follows each other in another configuration */
-  struct rebuild_rooms
-      rooms[2]; /* what transfers between stages, and collectives, wait for beside kernels, in another configuration */
+  /* What transfers between stages, and collectives, wait for beside kernels, in another configuration. */
+  struct rebuild_rooms rooms[2];
   struct rebuild_joining *joining;
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;

@@ -280,4 +280,14 @@ for count in 1 6; do
   [ "$(reductions <built)" = "$recorded" ] || fail "unnamed replicas, --micro-batches $count: $(reductions <built) sums of gradients, not $recorded"
 done
 
+# Where communication waited for SMs, each sum that is made anew waits for those of the kernel before it. A copy may wait as long as what it is of.
+room_waits() { grep '"type":"dep"' "$1" | grep '"kind":"resource"'; }
+recorded --steps 2 --layers 4 --hidden 1024 --seq 512 --dp 2 --micro-batches 2 --bucket-mb 10 --sm-queue on
+built --rebuild
+for side in graph built; do room_waits $side | grep -o '"covers":[0-9]*' | sort >$side.waits; done
+[ -s graph.waits ] && same graph.waits built.waits 'a rebuild changes how long kernels may wait for SMs'
+built --bucket-mb 5
+sums=$(grep '"type":"task"' built | grep -c '"kind":"collective"') waits=$(room_waits built | grep -c '"covers"')
+[ "$sums" -gt 50 ] && [ "$waits" = "$sums" ] || fail "--bucket-mb 5: $waits of $sums all-reduces wait for SMs"
+
 exit $((failures > 0))
