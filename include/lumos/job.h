@@ -204,7 +204,7 @@ struct lumos_span {
   uint8_t kind;
 };
 
-/* What every task has; 72 bytes, because there are millions. */
+/* What every task has; 80 bytes, because there are millions. */
 struct lumos_task {
   int64_t start; /* LUMOS_ABSENT: never measured */
   int64_t dur;
@@ -216,6 +216,8 @@ struct lumos_task {
   int32_t micro_batch, layer; /* LUMOS_ABSENT_INT */
   uint32_t detail;            /* index in job->details or LUMOS_NONE */
   uint32_t timing;            /* index in job->timings or LUMOS_NONE */
+  int32_t from_rank;          /* the original's rank number; with from_id */
+  uint32_t from_id;           /* its N; LUMOS_NONE: not a copy */
   uint8_t kind, phase, part, dur_source;
 };
 
@@ -249,8 +251,6 @@ struct lumos_detail {
   struct lumos_decimal dur_error; /* of this task alone: relative, one sigma */
   lumos_string_id common_error;   /* id of the common error that it shares with others */
   uint32_t first_segment; /* task index: the call's first segment, where nested events cut the call; else LUMOS_NONE */
-  int32_t from_rank;      /* the original's rank number; with from_id */
-  uint32_t from_id;       /* its N; LUMOS_NONE: not a copy */
   uint8_t event_op;       /* 0: no event */
   uint32_t event_lane;    /* index or LUMOS_NONE */
   lumos_string_id event_id;

@@ -168,13 +168,11 @@ static void copy_peers(struct lumos_builder *builder, struct lumos_comm *comm) {
 }
 
 /* Returns the ports that are open. */
-static unsigned copy_detail(struct lumos_builder *builder, uint32_t like, uint32_t rank, struct lumos_detail *detail) {
-  const struct lumos_task *task = &builder->from->tasks.items[like];
+static unsigned copy_detail(struct lumos_builder *builder, const struct lumos_detail *like, uint32_t rank,
+                            struct lumos_detail *detail) {
   unsigned open = 0;
-  *detail = *lumos_detail_of(builder->from, task);
+  *detail = *like;
   detail->own_dur = detail->own_lag = LUMOS_ABSENT;
-  detail->from_rank = builder->from->ranks.items[lumos_rank_of(builder->from, task)].rank;
-  detail->from_id = task->id;
   open |= detail->first_segment != LUMOS_NONE ? SEGMENT : 0U;
   open |= detail->wait.record != LUMOS_NONE ? RECORD : 0U;
   detail->first_segment = detail->wait.record = LUMOS_NONE;
@@ -196,8 +194,7 @@ struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t
   const struct lumos_task *template = &builder->from->tasks.items[like];
   struct lumos_lane *on = &job->lanes.items[lane.number];
   struct lumos_task task = *template;
-  struct lumos_detail detail;
-  unsigned open = copy_detail(builder, like, on->rank, &detail) | (builder->joined[like] ? COLLECTIVE : 0U);
+  unsigned open = builder->joined[like] ? COLLECTIVE : 0U;
   task.start = LUMOS_ABSENT;
   task.dur = own.dur;
   task.lag = own.lag;
@@ -207,7 +204,13 @@ struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t
   task.span = task.call = LUMOS_NONE;
   task.step = step;
   task.detail = task.timing = LUMOS_NONE;
-  *lumos_task_detail(job, &task) = detail;
+  task.from_rank = builder->from->ranks.items[lumos_rank_of(builder->from, template)].rank;
+  task.from_id = template->id;
+  if (template->detail != LUMOS_NONE) {
+    struct lumos_detail detail;
+    open |= copy_detail(builder, &builder->from->details.items[template->detail], on->rank, &detail);
+    *lumos_task_detail(job, &task) = detail;
+  }
   if (template->timing != LUMOS_NONE || on->kind == LUMOS_STREAM) {
     *lumos_task_timing(job, &task) = *lumos_timing_of(builder->from, like);
   }

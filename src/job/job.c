@@ -59,6 +59,8 @@ const struct lumos_task lumos_task_empty = {
     .layer = LUMOS_ABSENT_INT,
     .detail = LUMOS_NONE,
     .timing = LUMOS_NONE,
+    .from_rank = LUMOS_ABSENT_INT,
+    .from_id = LUMOS_NONE,
 };
 const struct lumos_timing lumos_timing_empty = {
     .gap = LUMOS_ABSENT,
@@ -76,8 +78,6 @@ const struct lumos_detail lumos_detail_empty = {
     .own_lag = LUMOS_ABSENT,
     .dur_error = NO_DECIMAL,
     .first_segment = LUMOS_NONE,
-    .from_rank = LUMOS_ABSENT_INT,
-    .from_id = LUMOS_NONE,
     .event_lane = LUMOS_NONE,
     .wait = {.lane = LUMOS_NONE, .record = LUMOS_NONE, .residual = LUMOS_ABSENT},
     .comm = {.seq = LUMOS_ABSENT, .bytes = LUMOS_ABSENT},

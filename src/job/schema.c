@@ -35,7 +35,7 @@ const struct lumos_record_type lumos_schema[RECORD_KINDS] = {
 };
 
 _Static_assert(LUMOS_ROWS(task_fields) <= 64, "the reader keeps one bit a field");
-_Static_assert(offsetof(struct lumos_detail, from_id) == offsetof(struct lumos_detail, from_rank) + 4, "FIELD_ORIGIN");
+_Static_assert(offsetof(struct lumos_task, from_id) == offsetof(struct lumos_task, from_rank) + 4, "FIELD_ORIGIN");
 _Static_assert(offsetof(struct lumos_rank, window_end) == offsetof(struct lumos_rank, window_start) + 8,
                "FIELD_WINDOW");
 _Static_assert(offsetof(struct lumos_comm, peer_count) == offsetof(struct lumos_comm, peer_first) + 4, "FIELD_PEERS");

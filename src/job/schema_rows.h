@@ -251,7 +251,7 @@ static const struct lumos_field task_fields[] = {
     TASK("part", FIELD_NAME, part, NAMED(part), BY(GRAPH)),
     TIMING("residual", FIELD_INTEGER, residual, BY(GRAPH)),
     TIMING("end_residual", FIELD_INTEGER, end_residual, BY(GRAPH)),
-    DETAIL("from", FIELD_ORIGIN, from_rank, BY(TRANSFORM)),
+    TASK("from", FIELD_ORIGIN, from_rank, BY(TRANSFORM)),
     DETAIL("was", FIELD_INTEGER, was, ZERO, BY(TRANSFORM)),
     TASK("dur_source", FIELD_NAME, dur_source, NAMED(dur_source), BY(TRANSFORM)),
     DETAIL("dur_error", FIELD_DECIMAL, dur_error, ZERO, BY(TRANSFORM)),

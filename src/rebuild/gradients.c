@@ -38,10 +38,10 @@ uint32_t *rebuild_find_likes(const struct lumos_job *built, const struct lumos_j
     list_ids(&ids[r], from, r);
   }
   for (size_t t = 0; t < built->tasks.count; t++) {
-    const struct lumos_detail *detail = lumos_detail_of(built, &built->tasks.items[t]);
-    uint32_t rank = detail->from_id == LUMOS_NONE ? LUMOS_NONE : lumos_job_rank(from, detail->from_rank);
-    bool known = rank != LUMOS_NONE && detail->from_id < ids[rank].count;
-    likes[t] = known ? ids[rank].of[detail->from_id] : LUMOS_NONE;
+    const struct lumos_task *task = &built->tasks.items[t];
+    uint32_t rank = task->from_id == LUMOS_NONE ? LUMOS_NONE : lumos_job_rank(from, task->from_rank);
+    bool known = rank != LUMOS_NONE && task->from_id < ids[rank].count;
+    likes[t] = known ? ids[rank].of[task->from_id] : LUMOS_NONE;
   }
   for (size_t r = 0; r < from->ranks.count; r++) {
     free(ids[r].of);

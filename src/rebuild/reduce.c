@@ -178,9 +178,8 @@ static uint32_t divide_again(const struct reducing *reducing, struct rebuild_lib
                                               .dur =
                                                   (int64_t)((double)task->dur * (double)bytes / (double)like->bytes)};
   uint32_t made = rebuild_library_run(writer, &operation, behind);
-  struct lumos_detail *detail = lumos_task_detail(reducing->job, &reducing->job->tasks.items[made]);
-  detail->from_rank = from->ranks.items[like->rank].rank;
-  detail->from_id = task->id;
+  reducing->job->tasks.items[made].from_rank = from->ranks.items[like->rank].rank;
+  reducing->job->tasks.items[made].from_id = task->id;
   return made;
 }
 
