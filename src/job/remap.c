@@ -7,17 +7,50 @@
 
 /* ---- moving ---- */
 
-static size_t move(void *items, size_t count, size_t size, const uint32_t *to) {
-  char *moved = lumos_allocate(count * size);
-  size_t kept = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (to[i] != LUMOS_NONE) {
-      memcpy(moved + to[i] * size, (const char *)items + i * size, size);
-      kept++;
+/* Records that change places among themselves, as those of a rank do, take room for no more than them: the first touch of new memory
+ * costs more than the move. */
+struct moving {
+  char *items;
+  size_t size; /* of a record */
+  const uint32_t *to;
+  char *room;
+  size_t room_size;
+};
+
+/* Records [first, end), of which those that stay go to [to_first, to_end). */
+static void move_among(struct moving *moving, size_t first, size_t end, size_t to_first, size_t to_end) {
+  size_t size = moving->size, bytes = (to_end - to_first) * size;
+  if (to_end == to_first || (end - first == 1 && to_first == first)) {
+    return;
+  }
+  if (bytes > moving->room_size) {
+    free(moving->room);
+    moving->room = lumos_allocate(bytes);
+    moving->room_size = bytes;
+  }
+  for (size_t i = first; i < end; i++) {
+    if (moving->to[i] != LUMOS_NONE) {
+      memcpy(moving->room + (moving->to[i] - to_first) * size, moving->items + i * size, size);
     }
   }
-  memcpy(items, moved, kept * size);
-  free(moved);
+  memcpy(moving->items + to_first * size, moving->room, bytes);
+}
+
+static size_t move(void *items, size_t count, size_t size, const uint32_t *to) {
+  struct moving moving = {.items = items, .size = size, .to = to};
+  size_t first = 0, to_first = 0, kept = 0, highest = 0; /* one more than the last place that is taken */
+  for (size_t i = 0; i < count; i++) {
+    if (to[i] != LUMOS_NONE) {
+      kept++;
+      highest = to[i] >= highest ? to[i] + (size_t)1 : highest;
+    }
+    if (highest == kept) { /* nothing up to here goes behind it */
+      move_among(&moving, first, i + 1, to_first, kept);
+      first = i + 1;
+      to_first = kept;
+    }
+  }
+  free(moving.room);
   return kept;
 }
 
