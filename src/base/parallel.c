@@ -52,12 +52,16 @@ static size_t count_cores(void) {
   return count > 1 ? (size_t)count : 1;
 }
 
+size_t lumos_parallel_threads(size_t count, size_t threads) {
+  size_t wanted = threads > 0 ? threads : count_cores();
+  return wanted < count ? wanted : count;
+}
+
 size_t lumos_parallel(size_t count, size_t threads, lumos_piece *piece, void *context) {
   struct pool pool = {.piece = piece, .context = context, .lock = PTHREAD_MUTEX_INITIALIZER, .end = count};
   size_t first = 0;
   bool some = take(&pool, &first); /* the caller's, whichever thread is quicker: it may tell a watcher */
-  size_t wanted = threads > 0 ? threads : count_cores();
-  wanted = wanted < count ? wanted : count;
+  size_t wanted = lumos_parallel_threads(count, threads);
   pthread_t *helpers = lumos_allocate(wanted * sizeof *helpers);
   size_t started = 0;
   while (started + 1 < wanted && pthread_create(&helpers[started], NULL, work_beside, &pool) == 0) {

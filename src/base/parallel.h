@@ -15,4 +15,7 @@ typedef bool lumos_piece(void *context, size_t index, bool callers);
  * it were done. */
 size_t lumos_parallel(size_t count, size_t threads, lumos_piece *piece, void *context);
 
+/* On how many threads lumos_parallel does so many pieces; 0: there are none. */
+size_t lumos_parallel_threads(size_t count, size_t threads);
+
 #endif

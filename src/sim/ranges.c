@@ -44,7 +44,7 @@
  * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved; and a
  * thousandth that any change moves, three where tasks come from other places of the recording. */
 static const double CHANGE_SHARE = 0.015, CARRIED_SHARE = 2, LEAST_SHARE = 0.001, LEAST_REBUILT = 0.003;
-enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 };
+enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 }; /* each worker takes the memory of a run */
 
 /* ---- the job with durations of one common error longer, or shorter ---- */
 
@@ -154,37 +154,53 @@ struct trial { /* one common error, in one direction, or one draw of all own err
   struct shifted shifted;
   struct drawn drawn;
   bool draws;
-  size_t error;           /* of job->common_errors */
-  struct lumos_run *runs; /* NULL: the job cannot go on so */
+  size_t error; /* of job->common_errors */
 };
 LUMOS_VECTOR_TYPE(range_trials, struct trial);
 
-struct search {
-  const struct lumos_engine *engine;
-  struct range_trials trials;
-  size_t workers;
+/* What a thread runs trials with, one after the other: the room for a run is all that trials take, however many. */
+struct worker {
+  struct lumos_engine engine;
+  struct lumos_run *runs;
+  bool done; /* false: the job cannot go on so */
 };
 
-/* A worker is a piece, so that its engine is made once for its runs. */
-static bool run_some(void *context, size_t index, bool callers) {
+struct search {
+  struct range_trials trials;
+  struct worker *workers;
+  size_t worker_count;
+  size_t first; /* the trial that the first worker is at; the next ones have those behind it */
+};
+
+static bool run_trial(void *context, size_t index, bool callers) {
   struct search *search = context;
-  struct lumos_engine engine;
+  struct worker *worker = &search->workers[index];
+  struct trial *trial = &search->trials.items[search->first + index];
+  struct lumos_variant *variant = trial->draws ? &trial->drawn.variant : &trial->shifted.variant;
+  const struct lumos_engine_order order = {.variant = variant};
+  struct lumos_error error = {0};
   (void)callers;
-  lumos_engine_copy(&engine, search->engine);
-  for (size_t i = index; i < search->trials.count; i += search->workers) {
-    struct trial *trial = &search->trials.items[i];
-    struct lumos_error error = {0};
-    struct lumos_variant *variant = trial->draws ? &trial->drawn.variant : &trial->shifted.variant;
-    variant->context = trial->draws ? (void *)&trial->drawn : (void *)&trial->shifted;
-    const struct lumos_engine_order order = {.variant = variant};
-    trial->runs = lumos_engine_room(&engine, false);
-    if (!lumos_engine_do(&engine, &order, trial->runs, &error)) {
-      free(trial->runs);
-      trial->runs = NULL;
-    }
-  }
-  lumos_engine_free(&engine);
+  variant->context = trial->draws ? (void *)&trial->drawn : (void *)&trial->shifted;
+  worker->done = lumos_engine_do(&worker->engine, &order, worker->runs, &error);
   return true;
+}
+
+static void open_workers(struct search *search, const struct lumos_engine *engine) {
+  size_t pieces = search->trials.count < MOST_WORKERS ? search->trials.count : MOST_WORKERS;
+  search->worker_count = lumos_parallel_threads(pieces, engine->job->threads);
+  search->workers = lumos_allocate(search->worker_count * sizeof *search->workers);
+  for (size_t w = 0; w < search->worker_count; w++) {
+    lumos_engine_copy(&search->workers[w].engine, engine);
+    search->workers[w].runs = lumos_engine_room(engine, false);
+  }
+}
+
+static void close_workers(struct search *search) {
+  for (size_t w = 0; w < search->worker_count; w++) {
+    lumos_engine_free(&search->workers[w].engine);
+    free(search->workers[w].runs);
+  }
+  free(search->workers);
 }
 
 static void find_trials(const struct lumos_job *job, struct range_trials *trials) {
@@ -375,88 +391,104 @@ static size_t find_kind(const struct lumos_job *shadow, const struct lumos_metri
   return count;
 }
 
-/* Adds to `sides`, by figure, the squares of how far a run lies from the prediction, and to `counts` how many are on
- * that side; returns how far the job's mean step does. */
-static double add_trial(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *trial,
-                        struct sides *sides, struct sides *counts) {
+/* Of the runs of one common error, or of all draws, by figure: the sums of squares of how far they lie from the prediction, by side, and
+ * how many do; and of the job's mean step. */
+struct group {
+  struct sides *sums, *counts;
+  struct sides step, of;
+};
+
+static struct group new_group(size_t figures) {
+  return (struct group){.sums = lumos_allocate_zeroed(figures, sizeof(struct sides)),
+                        .counts = lumos_allocate_zeroed(figures, sizeof(struct sides))};
+}
+
+static void add_shift(struct sides *sum, struct sides *count, double shift) {
+  *(shift > 0 ? &sum->up : &sum->down) += shift * shift;
+  *(shift > 0 ? &count->up : &count->down) += 1;
+}
+
+static void add_run(struct ranges *ranges, const struct lumos_stretches *stretches, const struct lumos_run *runs,
+                    struct group *group) {
   enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing */
   struct lumos_job shadow;
   double moved = 0, steps = 0;
   lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
-  ranges->known = ranges->known && trial->runs != NULL;
-  if (trial->runs == NULL) {
-    return 0;
-  }
-  size_t kinds = figures_of(ranges, stretches, trial->runs, &shadow);
+  size_t kinds = figures_of(ranges, stretches, runs, &shadow);
   for (size_t i = 0, next = 0; i < ranges->figures.count; i++) {
     const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
     next = i == ranges->kinds ? kinds : next;
     size_t found =
         i < ranges->kinds ? find_alike(&shadow, own, next, MOST_MISSING) : find_kind(&shadow, own, kinds, next);
     if (found == shadow.metrics.count) {
-      sides[i] = (struct sides){NAN, NAN}; /* the run does not say */
+      group->sums[i] = (struct sides){NAN, NAN}; /* the run does not say */
       continue;
     }
     next = found + 1;
     double shift = value_of(&shadow.metrics.items[found]) - value_of(own);
-    *(shift > 0 ? &sides[i].up : &sides[i].down) += shift * shift;
-    *(shift > 0 ? &counts[i].up : &counts[i].down) += 1;
+    add_shift(&group->sums[i], &group->counts[i], shift);
     if (own->name == step_time && is_of_job(own) && own->scope.step != ranges->uncounted) {
       moved += shift;
       steps++;
     }
   }
   lumos_vector_free(&shadow.metrics);
-  return steps > 0 ? moved / steps : 0;
+  add_shift(&group->step, &group->of, steps > 0 ? moved / steps : 0);
 }
 
-/* Both directions of a common error, or all draws: trials [first, end). On each side a figure has the mean square of the
- * runs that lie there. Returns the larger side of the job's mean step, one standard deviation. */
-static double add_trials(struct ranges *ranges, const struct lumos_stretches *stretches, const struct trial *first,
-                         const struct trial *end) {
-  size_t figures = ranges->figures.count;
-  struct sides *sums = lumos_allocate_zeroed(figures, sizeof *sums),
-               *counts = lumos_allocate_zeroed(figures, sizeof *counts);
-  struct sides step = {0, 0}, of = {0, 0};
-  for (const struct trial *trial = first; trial < end; trial++) {
-    double moved = add_trial(ranges, stretches, trial, sums, counts);
-    *(moved > 0 ? &step.up : &step.down) += moved * moved;
-    *(moved > 0 ? &of.up : &of.down) += 1;
+/* On each side a figure has the mean square of the runs that lie there. The larger side of the job's mean step, one standard deviation, is
+ * what the source tells. */
+static void close_group(struct ranges *ranges, struct group *group, const struct trial *trial) {
+  const struct lumos_job *job = ranges->job;
+  struct sides step = group->step, of = group->of;
+  for (size_t i = 0; i < ranges->figures.count; i++) {
+    struct sides sum = group->sums[i], count = group->counts[i];
+    ranges->sides[i].up += count.up > 0 || isnan(sum.up) ? sum.up / fmax(count.up, 1) : 0;
+    ranges->sides[i].down += count.down > 0 || isnan(sum.down) ? sum.down / fmax(count.down, 1) : 0;
   }
-  for (size_t i = 0; i < figures; i++) {
-    ranges->sides[i].up += counts[i].up > 0 || isnan(sums[i].up) ? sums[i].up / fmax(counts[i].up, 1) : 0;
-    ranges->sides[i].down += counts[i].down > 0 || isnan(sums[i].down) ? sums[i].down / fmax(counts[i].down, 1) : 0;
-  }
-  free(sums);
-  free(counts);
-  return sqrt(fmax(of.up > 0 ? step.up / of.up : 0, of.down > 0 ? step.down / of.down : 0));
+  double moved = sqrt(fmax(of.up > 0 ? step.up / of.up : 0, of.down > 0 ? step.down / of.down : 0));
+  tell_source(ranges,
+              trial->draws ? "durations of single tasks"
+                           : lumos_string(job->strings, job->common_errors.items[trial->error].name),
+              moved / ranges->step);
+  free(group->sums);
+  free(group->counts);
+}
+
+/* Both directions of a common error stand together, and all draws. */
+static bool ends_group(const struct range_trials *trials, size_t i) {
+  const struct trial *trial = &trials->items[i];
+  return i + 1 == trials->count || trial[1].draws != trial->draws || (!trial->draws && trial[1].error != trial->error);
 }
 
 static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
                      const struct lumos_stretches *stretches) {
-  struct search search = {.engine = engine};
+  struct search search = {.first = 0};
   struct lumos_job *job = ranges->job;
   find_trials(job, &search.trials);
-  size_t common = search.trials.count;
   uint64_t *names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *names);
   find_draws(job, names, &search.trials);
-  search.workers = search.trials.count < MOST_WORKERS ? search.trials.count : MOST_WORKERS;
-  (void)lumos_parallel(search.workers, job->threads, run_some, &search);
-  const struct trial *trials = search.trials.items;
+  open_workers(&search, engine);
   lumos_breakdown_open(&ranges->breakdown, job, 0);
-  for (size_t i = 0; i < common; i += 2) {
-    double moved = add_trials(ranges, stretches, trials + i, trials + i + 2);
-    tell_source(ranges, lumos_string(job->strings, job->common_errors.items[trials[i].error].name),
-                moved / ranges->step);
-  }
-  if (search.trials.count > common) {
-    double moved = add_trials(ranges, stretches, trials + common, trials + search.trials.count);
-    tell_source(ranges, "durations of single tasks", moved / ranges->step);
+  struct group group = {.sums = NULL};
+  for (size_t i = 0; i < search.trials.count; i++) {
+    size_t worker = i % search.worker_count, left = search.trials.count - i;
+    if (worker == 0) {
+      search.first = i;
+      (void)lumos_parallel(left < search.worker_count ? left : search.worker_count, job->threads, run_trial, &search);
+    }
+    group = group.sums == NULL ? new_group(ranges->figures.count) : group;
+    ranges->known = ranges->known && search.workers[worker].done;
+    if (search.workers[worker].done) {
+      add_run(ranges, stretches, search.workers[worker].runs, &group);
+    }
+    if (ends_group(&search.trials, i)) {
+      close_group(ranges, &group, &search.trials.items[i]);
+      group.sums = NULL;
+    }
   }
   lumos_breakdown_close(&ranges->breakdown);
-  for (size_t i = 0; i < search.trials.count; i++) {
-    free(search.trials.items[i].runs);
-  }
+  close_workers(&search);
   lumos_vector_free(&search.trials);
   free(names);
 }
