@@ -2,9 +2,9 @@
 
 #include "cost/held.h"
 #include "cost/passages.h"
+#include "sim/engine.h"
 #include "transform/edit.h"
 
-#include <lumos/sim.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,15 +17,26 @@ static bool communicates(const struct lumos_job *job) {
   return false;
 }
 
-static double *shares_in(const struct lumos_job *job, const struct lumos_run *runs, int with) {
-  uint8_t *communication = lumos_find_contender(job, with);
-  int64_t *beside = lumos_times_beside(job, runs, communication);
-  double *shares = lumos_allocate(job->tasks.count * sizeof *shares + 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
+/* A job that runs again and again while what its kernels and transfers take changes, and nothing else does. */
+struct simulated {
+  const struct lumos_job *job;
+  bool communicates;
+  struct lumos_engine engine;
+  struct lumos_run *runs;
+  struct lumos_placing placing;
+  struct lumos_links links;
+  uint8_t *contenders[LUMOS_CONTENDERS];
+  double *sms; /* that its collectives hold */
+};
+
+static double *shares_in(const struct simulated *simulated, const struct lumos_run *runs, int with) {
+  size_t count = simulated->job->tasks.count;
+  int64_t *beside = lumos_times_beside(simulated->job, runs, simulated->contenders[with]);
+  double *shares = lumos_allocate(count * sizeof *shares + 1);
+  for (size_t t = 0; t < count; t++) {
     shares[t] = runs[t].dur > 0 ? (double)beside[t] / (double)runs[t].dur : 0;
   }
   free(beside);
-  free(communication);
   return shares;
 }
 
@@ -42,16 +53,12 @@ static double *sms_of(const struct lumos_contend *contend, const struct lumos_pl
   return sms;
 }
 
-static double *held_in(const struct lumos_contend *contend, const struct lumos_placing *placing,
-                       const struct lumos_contending *where, const struct lumos_run *runs, const double *shares) {
-  const struct lumos_job *job = placing->job;
-  double *sms = sms_of(contend, placing, where);
-  double *held = lumos_held_beside(job, runs, sms);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    double beside = shares[t] * (double)runs[t].dur;
+static double *held_in(const struct simulated *simulated, const double *shares) {
+  double *held = lumos_held_beside(simulated->job, simulated->runs, simulated->sms);
+  for (size_t t = 0; t < simulated->job->tasks.count; t++) {
+    double beside = shares[t] * (double)simulated->runs[t].dur;
     held[t] = beside > 0 ? held[t] / beside : 0;
   }
-  free(sms);
   return held;
 }
 
@@ -75,31 +82,54 @@ static struct lumos_overlaps no_overlaps(const struct lumos_job *job) {
   return overlaps;
 }
 
-/* Without shares: the job cannot run; then nobody will see what it takes. */
-static struct lumos_overlaps find_overlaps(const struct lumos_contend *contend, const struct lumos_job *job,
-                                           const struct lumos_contending *where) {
-  const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
+static void open_simulated(struct simulated *simulated, const struct lumos_contend *contend,
+                           const struct lumos_job *job, const struct lumos_contending *where) {
   const struct lumos_nodes nodes = {where->node_size, false};
+  *simulated = (struct simulated){.job = job, .communicates = communicates(job)};
+  if (!simulated->communicates) {
+    return;
+  }
+  lumos_engine_prepare(&simulated->engine, job, LUMOS_MODEL_LUMOS);
+  simulated->runs = lumos_engine_room(&simulated->engine, false);
+  simulated->placing = lumos_placing_of(job, &nodes);
+  simulated->links = lumos_links_of(where->device);
+  simulated->sms = sms_of(contend, &simulated->placing, where);
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    simulated->contenders[with] = lumos_find_contender(job, with);
+  }
+}
+
+static void close_simulated(struct simulated *simulated) {
+  if (!simulated->communicates) {
+    return;
+  }
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    free(simulated->contenders[with]);
+  }
+  free(simulated->sms);
+  lumos_placing_free(&simulated->placing);
+  free(simulated->runs);
+  lumos_engine_free(&simulated->engine);
+}
+
+/* Without shares: the job cannot run; then nobody will see what it takes. */
+static struct lumos_overlaps find_overlaps(struct simulated *simulated) {
+  const struct lumos_engine_order order = {.variant = NULL};
   struct lumos_error error = {0};
   struct lumos_overlaps overlaps = {.held = NULL};
-  if (!communicates(job)) {
-    return no_overlaps(job);
+  if (!simulated->communicates) {
+    return no_overlaps(simulated->job);
   }
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs + 1);
-  if (lumos_engine_run(job, &options, runs, &error)) {
-    struct lumos_placing placing = lumos_placing_of(job, &nodes);
-    struct lumos_run *transferring = lumos_transferring_runs(&placing, runs);
+  if (lumos_engine_do(&simulated->engine, &order, simulated->runs, &error)) {
+    struct lumos_run *transferring = lumos_transferring_runs(&simulated->placing, simulated->runs);
     for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-      overlaps.shares[with] = shares_in(job, runs, with);
-      overlaps.transferring[with] = shares_in(job, transferring, with);
+      overlaps.shares[with] = shares_in(simulated, simulated->runs, with);
+      overlaps.transferring[with] = shares_in(simulated, transferring, with);
     }
     free(transferring);
-    overlaps.held = held_in(contend, &placing, where, runs, overlaps.shares[0]);
-    const struct lumos_links links = lumos_links_of(where->device);
-    overlaps.slowed = lumos_slowed_transfers(&placing, &links, runs);
-    lumos_placing_free(&placing);
+    overlaps.held = held_in(simulated, overlaps.shares[0]);
+    overlaps.slowed = lumos_slowed_transfers(&simulated->placing, &simulated->links, simulated->runs);
   }
-  free(runs);
   return overlaps;
 }
 
@@ -179,7 +209,10 @@ void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *
   }
   contend->was = contend->is = where_is(job, contend->hardware);
   find_sharing(contend, job);
-  contend->overlaps = find_overlaps(contend, job, &contend->was);
+  struct simulated simulated;
+  open_simulated(&simulated, contend, job, &contend->was);
+  contend->overlaps = find_overlaps(&simulated);
+  close_simulated(&simulated);
 }
 
 /* ---- what comes ---- */
@@ -273,9 +306,9 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
 
 /* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; below 0: it keeps its time.
  * False: the job cannot run. */
-static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, const double *alone,
-                     const double *transfers, double step) {
-  struct lumos_overlaps overlaps = find_overlaps(contend, job, &contend->is);
+static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, struct simulated *simulated,
+                     const double *alone, const double *transfers, double step) {
+  struct lumos_overlaps overlaps = find_overlaps(simulated);
   bool done = overlaps.shares[0] != NULL;
   for (uint32_t t = 0; t < job->tasks.count && done; t++) {
     struct lumos_task *task = &job->tasks.items[t];
@@ -309,11 +342,14 @@ void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, con
                    : -1;
   }
   double *transfers = transfers_alone(contend, job, likes);
+  struct simulated simulated;
+  open_simulated(&simulated, contend, job, &contend->is);
   for (int i = 0; i < TIMES && done; i++) {
     /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes first: only
      * half of the way at a time comes to rest between. */
-    done = lengthen(contend, job, alone, transfers, i == 0 ? 1 : 0.5);
+    done = lengthen(contend, job, &simulated, alone, transfers, i == 0 ? 1 : 0.5);
   }
+  close_simulated(&simulated);
   note_error(contend, job);
   free_overlaps(&contend->overlaps);
   lumos_hardware_free(contend->hardware);
