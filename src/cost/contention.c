@@ -19,15 +19,19 @@ static int by_start(const void *left, const void *right) {
   return a->rank != b->rank ? LUMOS_ORDER(a->rank, b->rank) : LUMOS_ORDER(a->start, b->start);
 }
 
+static struct lumos_run run_of(const struct lumos_run *runs, const int64_t *lengths, size_t task) {
+  return lengths == NULL ? runs[task] : lumos_passage(runs, lengths, task);
+}
+
 /* When communication is there, by rank and time. Members of one stream come one after the other, those of several are
  * united. */
 static void find_stretches(struct stretches *stretches, const struct lumos_job *job, const struct lumos_run *runs,
-                           const uint8_t *communication) {
+                           const int64_t *lengths, const uint8_t *communication) {
   size_t kept = 0;
   for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
     if (communication[t] && runs[t].start != LUMOS_ABSENT) {
-      struct stretch stretch = {lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur};
+      struct lumos_run run = run_of(runs, lengths, t);
+      struct stretch stretch = {lumos_rank_of(job, &job->tasks.items[t]), run.start, run.start + run.dur};
       lumos_vector_push(stretches, stretch);
     }
   }
@@ -76,15 +80,17 @@ static bool computes(const struct lumos_job *job, const struct lumos_task *task)
 }
 
 /* Of tasks `of`, beside tasks `others`: a byte a task. */
-static int64_t *times_of(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *of,
-                         const uint8_t *others) {
+static int64_t *times_of(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
+                         const uint8_t *of, const uint8_t *others) {
   int64_t *times = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *times);
   struct stretches stretches = {0};
-  find_stretches(&stretches, job, runs, others);
+  find_stretches(&stretches, job, runs, lengths, others);
   for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
     if (of[t] && runs[t].start != LUMOS_ABSENT) {
-      times[t] = time_beside(&stretches, lumos_rank_of(job, task), runs[t].start, runs[t].start + runs[t].dur);
+      struct lumos_run run = run_of(runs, lengths, t);
+      uint32_t rank = lumos_rank_of(job, &job->tasks.items[t]);
+      int64_t time = time_beside(&stretches, rank, run.start, run.start + run.dur);
+      times[t] = time != 0 ? time : times[t]; /* what is not written takes no memory */
     }
   }
   lumos_vector_free(&stretches);
@@ -99,17 +105,18 @@ static uint8_t *find_computing(const struct lumos_job *job) {
   return computing;
 }
 
-int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication) {
+int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
+                            const uint8_t *communication) {
   uint8_t *computing = find_computing(job);
-  int64_t *times = times_of(job, runs, computing, communication);
+  int64_t *times = times_of(job, runs, lengths, computing, communication);
   free(computing);
   return times;
 }
 
-int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs,
+int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
                                const uint8_t *communication) {
   uint8_t *computing = find_computing(job);
-  int64_t *times = times_of(job, runs, communication, computing);
+  int64_t *times = times_of(job, runs, lengths, communication, computing);
   free(computing);
   return times;
 }
@@ -186,16 +193,17 @@ static uint64_t kind_of(const struct lumos_job *job, const struct lumos_task *ta
  * any size, so that they are not compared. */
 static void find_samples(struct samples *samples, const struct lumos_placing *placing, const uint8_t *communication) {
   const struct lumos_job *job = placing->job;
-  struct lumos_run *runs = lumos_measured_runs(job), *transferring = lumos_transferring_runs(placing, runs);
+  struct lumos_run *runs = lumos_measured_runs(job);
+  int64_t *lengths = lumos_transfer_lengths(placing, runs);
   uint8_t *shaped = find_shaped_ops(job);
   uint8_t *others = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     others[t] = lumos_on_stream(job, task) && lumos_is_communication(task->kind) && !communication[t];
   }
-  int64_t *beside = lumos_times_beside(job, runs, communication),
-          *beside_others = lumos_times_beside(job, runs, others),
-          *beside_transfers = lumos_times_beside(job, transferring, communication);
+  int64_t *beside = lumos_times_beside(job, runs, NULL, communication),
+          *beside_others = lumos_times_beside(job, runs, NULL, others),
+          *beside_transfers = lumos_times_beside(job, runs, lengths, communication);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool runs_alone = runs[t].start != LUMOS_ABSENT && runs[t].dur > 0 && beside_others[t] == 0;
@@ -209,7 +217,7 @@ static void find_samples(struct samples *samples, const struct lumos_placing *pl
   free(beside);
   free(beside_others);
   free(beside_transfers);
-  free(transferring);
+  free(lengths);
   free(others);
   free(shaped);
   free(runs);

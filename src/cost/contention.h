@@ -29,10 +29,13 @@ enum lumos_contended lumos_contended_of(const struct lumos_task *task);
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task);
 
 /* By task, of those that compute: how long it runs beside this communication on its rank. `runs`: start and duration by task, on
- * one clock for each rank. The caller frees it. O(tasks log tasks). */
-int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication);
+ * one clock for each rank. `lengths`: of the communication only what it transfers counts (cost/passages.h); NULL: all of it. The caller
+ * frees it. O(tasks log tasks). */
+int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
+                            const uint8_t *communication);
 /* The other way round: by task of this communication, how long its rank computes beside it. */
-int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const uint8_t *communication);
+int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
+                               const uint8_t *communication);
 /* As measured, before any change. The caller frees them. */
 struct lumos_run *lumos_measured_runs(const struct lumos_job *job);
 

@@ -69,18 +69,3 @@ int64_t *lumos_transfer_lengths(const struct lumos_placing *placing, const struc
   free(joined);
   return lengths;
 }
-
-struct lumos_run *lumos_transferring_runs(const struct lumos_placing *placing, const struct lumos_run *runs) {
-  size_t count = placing->job->tasks.count;
-  struct lumos_run *transferring = lumos_allocate(count * sizeof *transferring + 1);
-  int64_t *lengths = lumos_transfer_lengths(placing, runs);
-  for (size_t t = 0; t < count; t++) {
-    transferring[t] = runs[t];
-    if (runs[t].start != LUMOS_ABSENT && lengths[t] > 0 && lengths[t] < runs[t].dur) {
-      transferring[t].start += runs[t].dur - lengths[t];
-      transferring[t].dur = lengths[t];
-    }
-  }
-  free(lengths);
-  return transferring;
-}

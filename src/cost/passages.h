@@ -6,12 +6,18 @@
 #include "cost/placing.h"
 
 /* By task: how long its communication kernel transfers, ns; 0: it is none, or it is not known. Of a kernel whose members have no trace it is
- * the median duration of those with its operation, bytes and members. `runs`: as of lumos_transferring_runs. The caller frees it.
- * O(tasks log tasks). */
+ * the median duration of those with its operation, bytes and members. `runs`: of the job as it was recorded, or as simulated. The caller
+ * frees it. O(tasks log tasks). */
 int64_t *lumos_transfer_lengths(const struct lumos_placing *placing, const struct lumos_run *runs);
 
-/* Runs, start and duration by task, in which a communication kernel is there only while it transfers, which is its end; all of it where that
- * is not known. The caller frees them. O(tasks log tasks). */
-struct lumos_run *lumos_transferring_runs(const struct lumos_placing *placing, const struct lumos_run *runs);
+/* When a task transfers: the end of its run; all of it where that is not known, or it is no communication. `lengths`: by task, as above. */
+static inline struct lumos_run lumos_passage(const struct lumos_run *runs, const int64_t *lengths, size_t task) {
+  struct lumos_run run = runs[task];
+  if (run.start != LUMOS_ABSENT && lengths[task] > 0 && lengths[task] < run.dur) {
+    run.start += run.dur - lengths[task];
+    run.dur = lengths[task];
+  }
+  return run;
+}
 
 #endif

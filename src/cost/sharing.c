@@ -169,29 +169,27 @@ static double share_of(const struct sharing *sharing, const struct lumos_collect
 }
 
 /* By collective: how much of its members' transfers their GPUs compute, mean. */
-static void find_computing(const struct lumos_placing *placing, const struct lumos_run *runs,
-                           struct lumos_slowed *slowed) {
-  const struct lumos_job *job = placing->job;
-  struct lumos_run *transferring = lumos_transferring_runs(placing, runs);
+static void find_computing(const struct sharing *sharing, struct lumos_slowed *slowed) {
+  const struct lumos_job *job = sharing->job;
   uint8_t *communication = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   for (size_t m = 0; m < job->members.count; m++) {
     communication[job->members.items[m]] = 1;
   }
-  int64_t *computing = lumos_times_computing(job, transferring, communication);
+  int64_t *computing = lumos_times_computing(job, sharing->runs, sharing->lengths, communication);
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     double sum = 0, length = 0;
     for (uint32_t m = 0; m < collective->member_count; m++) {
       uint32_t t = job->members.items[collective->member_first + m];
-      bool runs_there = transferring[t].start != LUMOS_ABSENT;
+      struct lumos_run passage = lumos_passage(sharing->runs, sharing->lengths, t);
+      bool runs_there = passage.start != LUMOS_ABSENT;
       sum += runs_there ? (double)computing[t] : 0;
-      length += runs_there ? (double)transferring[t].dur : 0;
+      length += runs_there ? (double)passage.dur : 0;
     }
     slowed[c].computing = length > 0 ? sum / length : 0;
   }
   free(computing);
   free(communication);
-  free(transferring);
 }
 
 static void leave_out_latency(const struct lumos_placing *placing, const struct lumos_links *links,
@@ -230,7 +228,7 @@ struct lumos_slowed *lumos_slowed_transfers(const struct lumos_placing *placing,
       slowed[c].shared = share_of(&sharing, collective, &pieces);
     }
   }
-  find_computing(placing, runs, slowed);
+  find_computing(&sharing, slowed);
   leave_out_latency(placing, links, slowed);
   lumos_vector_free(&pieces);
   lumos_vector_free(&sharing.passages);

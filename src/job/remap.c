@@ -36,7 +36,39 @@ static void move_among(struct moving *moving, size_t first, size_t end, size_t t
   memcpy(moving->items + to_first * size, moving->room, bytes);
 }
 
+/* How many of the first records keep their order, where none goes. */
+static size_t ordered(const uint32_t *to, size_t count) {
+  size_t first = count;
+  for (size_t i = 1; i < count; i++) {
+    first = first == count && to[i] < to[i - 1] ? i : first;
+    if (to[i] == LUMOS_NONE) {
+      return 0;
+    }
+  }
+  return count > 0 && to[0] == LUMOS_NONE ? 0 : first;
+}
+
+/* Records from `first` on were added behind the others and go between them: these make room from the last on, and only the added ones are
+ * put aside. */
+static void move_between(char *items, size_t count, size_t size, const uint32_t *to, size_t first) {
+  char *added = lumos_copied(items + first * size, count - first, size);
+  for (size_t end = first, start; end > 0 && to[end - 1] != end - 1; end = start) {
+    for (start = end - 1; start > 0 && to[start] - to[start - 1] == 1; start--) {
+    }
+    memmove(items + to[start] * size, items + start * size, (end - start) * size);
+  }
+  for (size_t i = first; i < count; i++) {
+    memcpy(items + to[i] * size, added + (i - first) * size, size);
+  }
+  free(added);
+}
+
 static size_t move(void *items, size_t count, size_t size, const uint32_t *to) {
+  size_t in_order = ordered(to, count);
+  if (in_order > count / 2) {
+    move_between(items, count, size, to, in_order);
+    return count;
+  }
   struct moving moving = {.items = items, .size = size, .to = to};
   size_t first = 0, to_first = 0, kept = 0, highest = 0; /* one more than the last place that is taken */
   for (size_t i = 0; i < count; i++) {

@@ -32,7 +32,7 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     uint8_t *communication = lumos_find_contender(job, with);
     lumos_contention_fit(&found.with[with], &placing, communication);
-    int64_t *times = lumos_times_beside(job, runs, communication);
+    int64_t *times = lumos_times_beside(job, runs, NULL, communication);
     for (size_t t = 0; t < job->tasks.count; t++) {
       const struct lumos_task *task = &job->tasks.items[t];
       if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {

@@ -29,12 +29,15 @@ struct simulated {
   double *sms; /* that its collectives hold */
 };
 
-static double *shares_in(const struct simulated *simulated, const struct lumos_run *runs, int with) {
+/* Most tasks are on threads: what is not written of an array by task takes no memory. */
+static double *shares_in(const struct simulated *simulated, const int64_t *lengths, int with) {
   size_t count = simulated->job->tasks.count;
-  int64_t *beside = lumos_times_beside(simulated->job, runs, simulated->contenders[with]);
-  double *shares = lumos_allocate(count * sizeof *shares + 1);
+  int64_t *beside = lumos_times_beside(simulated->job, simulated->runs, lengths, simulated->contenders[with]);
+  double *shares = lumos_allocate_zeroed(count + 1, sizeof *shares);
   for (size_t t = 0; t < count; t++) {
-    shares[t] = runs[t].dur > 0 ? (double)beside[t] / (double)runs[t].dur : 0;
+    if (beside[t] > 0 && simulated->runs[t].dur > 0) {
+      shares[t] = (double)beside[t] / (double)simulated->runs[t].dur;
+    }
   }
   free(beside);
   return shares;
@@ -48,7 +51,9 @@ static double *sms_of(const struct lumos_contend *contend, const struct lumos_pl
   double *sms = lumos_held_sms(placing, &links);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     bool holds = job->tasks.items[t].kind == LUMOS_COLLECTIVE && lumos_on_stream(job, &job->tasks.items[t]);
-    sms[t] = holds && !(sms[t] > 0) ? contend->typical : sms[t];
+    if (holds && !(sms[t] > 0)) {
+      sms[t] = contend->typical;
+    }
   }
   return sms;
 }
@@ -57,7 +62,9 @@ static double *held_in(const struct simulated *simulated, const double *shares) 
   double *held = lumos_held_beside(simulated->job, simulated->runs, simulated->sms);
   for (size_t t = 0; t < simulated->job->tasks.count; t++) {
     double beside = shares[t] * (double)simulated->runs[t].dur;
-    held[t] = beside > 0 ? held[t] / beside : 0;
+    if (held[t] != 0) {
+      held[t] = beside > 0 ? held[t] / beside : 0;
+    }
   }
   return held;
 }
@@ -121,12 +128,12 @@ static struct lumos_overlaps find_overlaps(struct simulated *simulated) {
     return no_overlaps(simulated->job);
   }
   if (lumos_engine_do(&simulated->engine, &order, simulated->runs, &error)) {
-    struct lumos_run *transferring = lumos_transferring_runs(&simulated->placing, simulated->runs);
+    int64_t *lengths = lumos_transfer_lengths(&simulated->placing, simulated->runs);
     for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-      overlaps.shares[with] = shares_in(simulated, simulated->runs, with);
-      overlaps.transferring[with] = shares_in(simulated, transferring, with);
+      overlaps.shares[with] = shares_in(simulated, NULL, with);
+      overlaps.transferring[with] = shares_in(simulated, lengths, with);
     }
-    free(transferring);
+    free(lengths);
     overlaps.held = held_in(simulated, overlaps.shares[0]);
     overlaps.slowed = lumos_slowed_transfers(&simulated->placing, &simulated->links, simulated->runs);
   }
@@ -167,7 +174,7 @@ static void find_held(struct lumos_contend *contend, const struct lumos_placing 
   free(sms);
   sms = sms_of(contend, placing, &contend->was);
   uint8_t *communication = lumos_find_contender(job, 0);
-  int64_t *beside = lumos_times_beside(job, runs, communication);
+  int64_t *beside = lumos_times_beside(job, runs, NULL, communication);
   double *held = lumos_held_beside(job, runs, sms), sum = 0, time = 0;
   for (size_t t = 0; t < job->tasks.count; t++) {
     bool product = lumos_contended_of(&job->tasks.items[t]) == LUMOS_CONTENDED_PRODUCTS;
@@ -289,13 +296,26 @@ static double *transfers_alone(const struct lumos_contend *contend, const struct
   return alone;
 }
 
+/* What kernels and transfers take, and by how much of it a pass over them changed that, ns. */
+struct change {
+  double all, changed;
+};
+
+static void count_change(struct change *change, int64_t was, int64_t is) {
+  change->all += (double)was;
+  change->changed += fabs((double)(is - was));
+}
+
 static void slow_transfers(const struct lumos_contend *contend, struct lumos_job *job, const double *alone,
-                           const struct lumos_slowed *slowed, double step) {
+                           const struct lumos_slowed *slowed, double step, struct change *change) {
   for (size_t c = 0; c < job->collectives.count; c++) {
     struct lumos_collective *collective = &job->collectives.items[c];
     double is = (double)collective->transfer;
     double to = alone[c] < 0 ? is : alone[c] / lumos_slowed_speed(&contend->sharing, slowed[c]);
     int64_t transfer = alone[c] < 0 ? collective->transfer : llround(is + step * (to - is));
+    if (alone[c] >= 0) {
+      count_change(change, collective->transfer, transfer);
+    }
     if (transfer != collective->transfer) {
       collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
       collective->transfer = transfer;
@@ -304,18 +324,21 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
   }
 }
 
-/* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; below 0: it keeps its time.
+/* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; 0: it keeps its time.
  * False: the job cannot run. */
 static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, struct simulated *simulated,
-                     const double *alone, const double *transfers, double step) {
+                     const double *alone, const double *transfers, double step, struct change *change) {
   struct lumos_overlaps overlaps = find_overlaps(simulated);
   bool done = overlaps.shares[0] != NULL;
   for (uint32_t t = 0; t < job->tasks.count && done; t++) {
+    if (!(alone[t] > 0)) {
+      continue;
+    }
     struct lumos_task *task = &job->tasks.items[t];
     struct lumos_times own = lumos_own_times(job, t);
-    double to =
-        alone[t] < 0 ? (double)own.dur : alone[t] / left(contend, task, &overlaps, t, &contend->is, contend->factors);
+    double to = alone[t] / left(contend, task, &overlaps, t, &contend->is, contend->factors);
     int64_t dur = llround((double)own.dur + step * (to - (double)own.dur));
+    count_change(change, own.dur, dur);
     if (dur != own.dur) {
       (void)lumos_edit_mark(job, task);
       task->dur_source = LUMOS_MODELLED;
@@ -323,31 +346,34 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
     }
   }
   if (done) {
-    slow_transfers(contend, job, transfers, overlaps.slowed, step);
+    slow_transfers(contend, job, transfers, overlaps.slowed, step, change);
   }
   free_overlaps(&overlaps);
   return done;
 }
 
 void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
-  enum { TIMES = 4 }; /* chosen: from then on next to nothing changes */
-  double *alone = lumos_allocate(job->tasks.count * sizeof *alone + 1);
+  enum { TIMES = 4 };                /* chosen: from then on next to nothing changes */
+  static const double NEAR = 0.0005; /* of the time of kernels and transfers: so little is next to nothing. Chosen */
+  double *alone = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *alone);
   bool done = contend->overlaps.shares[0] != NULL;
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
+  for (uint32_t t = 0; t < job->tasks.count && done; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    bool computes = lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
-    alone[t] = done && computes
-                   ? (double)lumos_own_times(job, t).dur *
-                         left(contend, task, &contend->overlaps, likes == NULL ? t : likes[t], &contend->was, NULL)
-                   : -1;
+    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
+      alone[t] = (double)lumos_own_times(job, t).dur *
+                 left(contend, task, &contend->overlaps, likes == NULL ? t : likes[t], &contend->was, NULL);
+    }
   }
   double *transfers = transfers_alone(contend, job, likes);
   struct simulated simulated;
   open_simulated(&simulated, contend, job, &contend->is);
-  for (int i = 0; i < TIMES && done; i++) {
+  bool near = false;
+  for (int i = 0; i < TIMES && done && !near; i++) {
     /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes first: only
      * half of the way at a time comes to rest between. */
-    done = lengthen(contend, job, &simulated, alone, transfers, i == 0 ? 1 : 0.5);
+    struct change change = {0, 0};
+    done = lengthen(contend, job, &simulated, alone, transfers, i == 0 ? 1 : 0.5, &change);
+    near = change.changed <= NEAR * change.all;
   }
   close_simulated(&simulated);
   note_error(contend, job);
