@@ -246,7 +246,7 @@ struct lumos_wait {
 
 /* What few tasks have. */
 struct lumos_detail {
-  int64_t bytes, flops, was;      /* LUMOS_ABSENT */
+  int64_t bytes, was;             /* LUMOS_ABSENT */
   int64_t own_dur, own_lag;       /* LUMOS_ABSENT: all of dur, or of lag, is the task's own */
   struct lumos_decimal dur_error; /* of this task alone: relative, one sigma */
   lumos_string_id common_error;   /* id of the common error that it shares with others */
@@ -262,6 +262,7 @@ struct lumos_detail {
 /* What tasks on streams have, and few others: nine tasks of ten are on threads. */
 struct lumos_timing {
   int64_t gap, launch_lag, residual, end_residual; /* LUMOS_ABSENT */
+  int64_t flops;                                   /* LUMOS_ABSENT */
   int32_t occupancy;                               /* millionths of 1; LUMOS_ABSENT_INT */
   uint8_t launch_from;                             /* enum lumos_end; 0: absent, means end */
   uint8_t origin;                                  /* enum lumos_task_origin; of every task on a stream from graph on */

@@ -122,11 +122,13 @@ int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_r
 }
 
 struct lumos_run *lumos_measured_runs(const struct lumos_job *job) {
-  struct lumos_run *runs = lumos_allocate(job->tasks.count * sizeof *runs + 1);
+  struct lumos_run *runs = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *runs);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    int64_t was = lumos_detail_of(job, task)->was;
-    runs[t] = (struct lumos_run){task->start, was == LUMOS_ABSENT ? task->dur : was};
+    if (lumos_on_stream(job, task)) { /* what is not written takes no memory */
+      int64_t was = lumos_detail_of(job, task)->was;
+      runs[t] = (struct lumos_run){task->start, was == LUMOS_ABSENT ? task->dur : was};
+    }
   }
   return runs;
 }

@@ -36,7 +36,7 @@ int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run 
 /* The other way round: by task of this communication, how long its rank computes beside it. */
 int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
                                const uint8_t *communication);
-/* As measured, before any change. The caller frees them. */
+/* Of tasks on streams, as measured, before any change; those of others are 0. The caller frees them. */
 struct lumos_run *lumos_measured_runs(const struct lumos_job *job);
 
 #endif

@@ -347,10 +347,8 @@ struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers)
   return sharing;
 }
 
-struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const struct lumos_links *links) {
+struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const struct lumos_slowed *slowed) {
   const struct lumos_job *job = placing->job;
-  struct lumos_run *runs = lumos_measured_runs(job);
-  struct lumos_slowed *slowed = lumos_slowed_transfers(placing, links, runs);
   struct lumos_shared_transfers shared = {0};
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
@@ -364,7 +362,5 @@ struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const
   }
   struct lumos_sharing sharing = lumos_sharing_fit(&shared);
   lumos_vector_free(&shared);
-  free(slowed);
-  free(runs);
   return sharing;
 }

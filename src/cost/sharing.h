@@ -41,7 +41,8 @@ LUMOS_VECTOR_TYPE(lumos_shared_transfers, struct lumos_shared_transfer);
 /* Moves the transfers. */
 struct lumos_sharing lumos_sharing_fit(struct lumos_shared_transfers *transfers);
 
-/* As the recording shows it. O(members log tasks). */
-struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const struct lumos_links *links);
+/* As the recording shows it. `slowed`: by collective, as measured (lumos_slowed_transfers, lumos_measured_runs). O(collectives log
+ * collectives). */
+struct lumos_sharing lumos_sharing_of(const struct lumos_placing *placing, const struct lumos_slowed *slowed);
 
 #endif

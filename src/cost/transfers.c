@@ -64,7 +64,8 @@ static void gather_transfers(struct gathering *gathering) {
   struct lumos_run *runs = lumos_measured_runs(job);
   struct lumos_slowed *slowed =
       lumos_slowed_transfers(&gathering->transfers->placing, &gathering->transfers->links, runs);
-  struct lumos_sharing sharing = lumos_sharing_of(&gathering->transfers->placing, &gathering->transfers->links);
+  free(runs);
+  struct lumos_sharing sharing = lumos_sharing_of(&gathering->transfers->placing, slowed);
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     if (collective->transfer != LUMOS_ABSENT && collective->member_count > 0) {
@@ -73,7 +74,6 @@ static void gather_transfers(struct gathering *gathering) {
     }
   }
   free(slowed);
-  free(runs);
 }
 
 /* Of a kernel whose members have no trace a part is waiting, and nobody knows how much: the shortest of its shape has

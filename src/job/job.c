@@ -67,12 +67,12 @@ const struct lumos_timing lumos_timing_empty = {
     .launch_lag = LUMOS_ABSENT,
     .residual = LUMOS_ABSENT,
     .end_residual = LUMOS_ABSENT,
+    .flops = LUMOS_ABSENT,
     .occupancy = LUMOS_ABSENT_INT,
 };
 const struct lumos_run lumos_run_empty = {LUMOS_ABSENT, LUMOS_ABSENT};
 const struct lumos_detail lumos_detail_empty = {
     .bytes = LUMOS_ABSENT,
-    .flops = LUMOS_ABSENT,
     .was = LUMOS_ABSENT,
     .own_dur = LUMOS_ABSENT,
     .own_lag = LUMOS_ABSENT,

@@ -243,7 +243,7 @@ static const struct lumos_field task_fields[] = {
     OBJECT("wait", wait_fields, .part = PART_DETAIL),
     OBJECT("comm", comm_fields, .part = PART_DETAIL),
     DETAIL("bytes", FIELD_INTEGER, bytes, ZERO),
-    DETAIL("flops", FIELD_INTEGER, flops, ZERO, BY(SIM)),
+    TIMING("flops", FIELD_INTEGER, flops, ZERO, BY(SIM)),
     TIMING("occupancy", FIELD_MILLIONTHS, occupancy, ZERO),
     TASK("phase", FIELD_NAME, phase, NAMED(phase), BY(GRAPH)),
     TASK("micro_batch", FIELD_SMALL, micro_batch, ZERO, BY(GRAPH)),

@@ -158,7 +158,7 @@ static void count_kernels(struct flops *flops) {
     const struct lumos_device *device = flops->devices[lumos_rank_of(job, task)];
     enum lumos_dtype dtype = dtype_of(flops, cost, task, device);
     int64_t of_model = task->phase == LUMOS_OPTIMIZER_PHASE ? 0 : cost->model_flops;
-    lumos_task_detail(flops->job, &flops->job->tasks.items[cost->task])->flops = cost->flops;
+    lumos_task_timing(flops->job, &flops->job->tasks.items[cost->task])->flops = cost->flops;
     sums->flops = lumos_weighted_sum(sums->flops, cost->flops, weight);
     sums->model_flops = lumos_weighted_sum(sums->model_flops, of_model, weight);
     sums->by_dtype[dtype] = lumos_weighted_sum(sums->by_dtype[dtype], of_model, weight);

@@ -165,9 +165,9 @@ static double typical_of(const struct lumos_job *job, const struct lumos_run *ru
 }
 
 /* What is lost was fitted to the products that ran beside collectives as measured: SMs that these held. */
-static void find_held(struct lumos_contend *contend, const struct lumos_placing *placing) {
+static void find_held(struct lumos_contend *contend, const struct lumos_placing *placing,
+                      const struct lumos_run *runs) {
   const struct lumos_job *job = placing->job;
-  struct lumos_run *runs = lumos_measured_runs(job);
   const struct lumos_links links = lumos_links_of(contend->was.device);
   double *sms = lumos_held_sms(placing, &links);
   contend->typical = typical_of(job, runs, sms);
@@ -186,15 +186,18 @@ static void find_held(struct lumos_contend *contend, const struct lumos_placing 
   free(beside);
   free(communication);
   free(sms);
-  free(runs);
 }
 
 static void find_sharing(struct lumos_contend *contend, const struct lumos_job *job) {
   const struct lumos_nodes nodes = {contend->was.node_size, false};
   struct lumos_placing placing = lumos_placing_of(job, &nodes);
   const struct lumos_links links = lumos_links_of(contend->was.device);
-  contend->sharing = lumos_sharing_of(&placing, &links);
-  find_held(contend, &placing);
+  struct lumos_run *runs = lumos_measured_runs(job);
+  struct lumos_slowed *slowed = lumos_slowed_transfers(&placing, &links, runs);
+  contend->sharing = lumos_sharing_of(&placing, slowed);
+  find_held(contend, &placing, runs);
+  free(slowed);
+  free(runs);
   lumos_placing_free(&placing);
   contend->collective_of = lumos_allocate(job->tasks.count * sizeof *contend->collective_of + 1);
   for (size_t t = 0; t < job->tasks.count; t++) {

@@ -97,7 +97,7 @@ static void what_is_known_of_all_but_a_twentieth_is_told(void **state) {
 }
 
 static void expect_flops(const struct lumos_job *job, const char *name, int64_t flops) {
-  assert_true(lumos_detail_of(job, &job->tasks.items[task_named(job, name)])->flops == flops);
+  assert_true(lumos_timing_of(job, task_named(job, name))->flops == flops);
 }
 
 static void kernels_against_the_gpu(void **state) {
