@@ -165,12 +165,16 @@ static int64_t recorded_length(const struct lumos_job *job, uint32_t t) {
 }
 
 static void add_up_lengths(struct lumos_engine *engine) {
-  size_t count = engine->job->tasks.count;
-  if (engine->lengths_before == NULL) {
-    engine->lengths_before = lumos_allocate((count + 1) * sizeof *engine->lengths_before);
+  const struct lumos_job *job = engine->job;
+  bool waits = false;
+  for (size_t d = 0; d < job->deps.count && !waits; d++) {
+    waits = job->deps.items[d].kind == LUMOS_RESOURCE;
+  }
+  if (waits) {
+    engine->lengths_before = lumos_allocate((engine->node_count + 1) * sizeof *engine->lengths_before);
     engine->lengths_before[0] = 0;
-    for (uint32_t t = 0; t < count; t++) {
-      engine->lengths_before[t + 1] = engine->lengths_before[t] + (double)recorded_length(engine->job, t);
+    for (uint32_t n = 0; n < engine->node_count; n++) {
+      engine->lengths_before[n + 1] = engine->lengths_before[n] + (double)recorded_length(job, engine->nodes[n]);
     }
   }
 }
@@ -199,7 +203,6 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
     engine->lanes[engine->job->tasks.items[dep->src].lane].keeps_order = true;
     special.room_lag = dep->lag;
     special.room_wait = dep->covers;
-    add_up_lengths(engine);
     special.room_of = lumos_engine_length(engine, dep->src, recorded_length(engine->job, dep->src));
   } else if (dep->kind == LUMOS_QUEUE) {
     special.queue_lag = dep->lag;
@@ -318,6 +321,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   for (uint32_t n = 0; n < engine->node_count; n++) {
     engine->traits[n] = traits_of(engine, n);
   }
+  add_up_lengths(engine);
 }
 
 static void reset_lane(struct lumos_engine *engine, uint32_t l) {
@@ -421,6 +425,7 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .coupling = engine->coupling,
                                 .events = engine->events,
                                 .ties = engine->ties,
+                                .lengths_before = engine->lengths_before,
                                 .queue = {.job = engine->job, .ties = engine->ties},
                                 .beyond = LUMOS_NONE};
   copy->events.latest = NULL;
@@ -445,8 +450,6 @@ void lumos_engine_rest(struct lumos_engine *engine) {
   lumos_vector_free(&engine->queue.heap);
   lumos_vector_free(&engine->edges);
   lumos_vector_free(&engine->specials);
-  free(engine->lengths_before);
-  engine->lengths_before = NULL;
   lumos_vector_free(&engine->event_edges);
   lumos_vector_free(&engine->stream_waits);
   lumos_vector_free(&engine->ending);
@@ -458,6 +461,7 @@ void lumos_engine_free(struct lumos_engine *engine) {
   if (!engine->shares) {
     lumos_nodes_free(engine);
     free(engine->ties);
+    free(engine->lengths_before);
     free(engine->traits);
     free(engine->launched_first);
     free(engine->launched);

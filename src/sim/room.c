@@ -29,7 +29,8 @@ static bool is_far(const struct lumos_engine *engine, uint32_t runs, const struc
   if (special->room_wait == LUMOS_ABSENT || runs >= special->occupant) {
     return false;
   }
-  double between = engine->lengths_before[special->occupant + 1] - engine->lengths_before[runs + 1];
+  const uint32_t *node_of = engine->node_of; /* of a stream all tasks are nodes */
+  double between = engine->lengths_before[node_of[special->occupant] + 1] - engine->lengths_before[node_of[runs] + 1];
   return between + (double)special->room_lag > TIMES * (double)special->room_wait;
 }
 
