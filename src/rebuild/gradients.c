@@ -2,6 +2,7 @@
 
 #include "base/numbering.h"
 #include "cost/dtype.h"
+#include "job/order.h"
 #include "program/parameters.h"
 #include "program/shapes.h"
 #include "rebuild/roles.h"
@@ -12,41 +13,16 @@
 
 /* ---- what is like what ---- */
 
-struct ids {
-  uint32_t *of; /* by id: the task */
-  uint32_t count;
-};
-
-static void list_ids(struct ids *ids, const struct lumos_job *job, uint32_t rank) {
-  const struct lumos_rank *record = &job->ranks.items[rank];
-  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
-    ids->count = job->tasks.items[t].id >= ids->count ? job->tasks.items[t].id + 1 : ids->count;
-  }
-  ids->of = lumos_allocate(ids->count * sizeof *ids->of);
-  for (uint32_t i = 0; i < ids->count; i++) {
-    ids->of[i] = LUMOS_NONE;
-  }
-  for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
-    ids->of[job->tasks.items[t].id] = t;
-  }
-}
-
 uint32_t *rebuild_find_likes(const struct lumos_job *built, const struct lumos_job *from) {
-  struct ids *ids = lumos_allocate_zeroed(from->ranks.count, sizeof *ids);
-  uint32_t *likes = lumos_allocate(built->tasks.count * sizeof *likes);
-  for (uint32_t r = 0; r < from->ranks.count; r++) {
-    list_ids(&ids[r], from, r);
-  }
+  uint32_t *likes = lumos_allocate(built->tasks.count * sizeof *likes), rank, id;
+  struct lumos_id_map *ids;
+  bool once = lumos_map_tasks(from, &ids, &rank, &id); /* as every job that was read is */
   for (size_t t = 0; t < built->tasks.count; t++) {
     const struct lumos_task *task = &built->tasks.items[t];
-    uint32_t rank = task->from_id == LUMOS_NONE ? LUMOS_NONE : lumos_job_rank(from, task->from_rank);
-    bool known = rank != LUMOS_NONE && task->from_id < ids[rank].count;
-    likes[t] = known ? ids[rank].of[task->from_id] : LUMOS_NONE;
+    uint32_t of = task->from_id == LUMOS_NONE || !once ? LUMOS_NONE : lumos_job_rank(from, task->from_rank);
+    likes[t] = of == LUMOS_NONE ? LUMOS_NONE : lumos_id_map_find(&ids[of], task->from_id);
   }
-  for (size_t r = 0; r < from->ranks.count; r++) {
-    free(ids[r].of);
-  }
-  free(ids);
+  lumos_id_maps_free(ids, from->ranks.count);
   return likes;
 }
 
