@@ -79,9 +79,16 @@ static bool computes(const struct lumos_job *job, const struct lumos_task *task)
   return lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
 }
 
-/* Of tasks `of`, beside tasks `others`: a byte a task. */
-static int64_t *times_of(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
-                         const uint8_t *of, const uint8_t *others) {
+uint8_t *lumos_find_computing(const struct lumos_job *job) {
+  uint8_t *computing = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    computing[t] = computes(job, &job->tasks.items[t]);
+  }
+  return computing;
+}
+
+int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
+                            const uint8_t *of, const uint8_t *others) {
   int64_t *times = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *times);
   struct stretches stretches = {0};
   find_stretches(&stretches, job, runs, lengths, others);
@@ -94,30 +101,6 @@ static int64_t *times_of(const struct lumos_job *job, const struct lumos_run *ru
     }
   }
   lumos_vector_free(&stretches);
-  return times;
-}
-
-static uint8_t *find_computing(const struct lumos_job *job) {
-  uint8_t *computing = lumos_allocate_zeroed(job->tasks.count + 1, 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    computing[t] = computes(job, &job->tasks.items[t]);
-  }
-  return computing;
-}
-
-int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
-                            const uint8_t *communication) {
-  uint8_t *computing = find_computing(job);
-  int64_t *times = times_of(job, runs, lengths, computing, communication);
-  free(computing);
-  return times;
-}
-
-int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
-                               const uint8_t *communication) {
-  uint8_t *computing = find_computing(job);
-  int64_t *times = times_of(job, runs, lengths, communication, computing);
-  free(computing);
   return times;
 }
 
@@ -203,9 +186,10 @@ static void find_samples(struct samples *samples, const struct lumos_placing *pl
     const struct lumos_task *task = &job->tasks.items[t];
     others[t] = lumos_on_stream(job, task) && lumos_is_communication(task->kind) && !communication[t];
   }
-  int64_t *beside = lumos_times_beside(job, runs, NULL, communication),
-          *beside_others = lumos_times_beside(job, runs, NULL, others),
-          *beside_transfers = lumos_times_beside(job, runs, lengths, communication);
+  uint8_t *computing = lumos_find_computing(job);
+  int64_t *beside = lumos_times_beside(job, runs, NULL, computing, communication),
+          *beside_others = lumos_times_beside(job, runs, NULL, computing, others),
+          *beside_transfers = lumos_times_beside(job, runs, lengths, computing, communication);
   for (size_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool runs_alone = runs[t].start != LUMOS_ABSENT && runs[t].dur > 0 && beside_others[t] == 0;
@@ -219,6 +203,7 @@ static void find_samples(struct samples *samples, const struct lumos_placing *pl
   free(beside);
   free(beside_others);
   free(beside_transfers);
+  free(computing);
   free(lengths);
   free(others);
   free(shaped);

@@ -28,14 +28,13 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
 enum lumos_contended lumos_contended_of(const struct lumos_task *task);
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task);
 
-/* By task, of those that compute: how long it runs beside this communication on its rank. `runs`: start and duration by task, on
- * one clock for each rank. `lengths`: of the communication only what it transfers counts (cost/passages.h); NULL: all of it. The caller
- * frees it. O(tasks log tasks). */
+/* By task, a byte: is it on a stream and computes? The caller frees it. O(tasks). */
+uint8_t *lumos_find_computing(const struct lumos_job *job);
+/* By task, how long those `of` run beside `others` on their rank: a byte a task each, what computes and communication, or the other way
+ * round. `runs`: start and duration by task, on one clock for each rank. `lengths`: of communication only what it transfers counts
+ * (cost/passages.h); NULL: all of it. The caller frees it. O(tasks log tasks). */
 int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
-                            const uint8_t *communication);
-/* The other way round: by task of this communication, how long its rank computes beside it. */
-int64_t *lumos_times_computing(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
-                               const uint8_t *communication);
+                            const uint8_t *of, const uint8_t *others);
 /* Of tasks on streams, as measured, before any change; those of others are 0. The caller frees them. */
 struct lumos_run *lumos_measured_runs(const struct lumos_job *job);
 

@@ -175,7 +175,8 @@ static void find_computing(const struct sharing *sharing, struct lumos_slowed *s
   for (size_t m = 0; m < job->members.count; m++) {
     communication[job->members.items[m]] = 1;
   }
-  int64_t *computing = lumos_times_computing(job, sharing->runs, sharing->lengths, communication);
+  uint8_t *computing = lumos_find_computing(job);
+  int64_t *beside = lumos_times_beside(job, sharing->runs, sharing->lengths, communication, computing);
   for (size_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     double sum = 0, length = 0;
@@ -183,11 +184,12 @@ static void find_computing(const struct sharing *sharing, struct lumos_slowed *s
       uint32_t t = job->members.items[collective->member_first + m];
       struct lumos_run passage = lumos_passage(sharing->runs, sharing->lengths, t);
       bool runs_there = passage.start != LUMOS_ABSENT;
-      sum += runs_there ? (double)computing[t] : 0;
+      sum += runs_there ? (double)beside[t] : 0;
       length += runs_there ? (double)passage.dur : 0;
     }
     slowed[c].computing = length > 0 ? sum / length : 0;
   }
+  free(beside);
   free(computing);
   free(communication);
 }

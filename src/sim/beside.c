@@ -29,10 +29,11 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
   struct lumos_run *runs = lumos_measured_runs(job);
   const struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
   struct lumos_placing placing = lumos_placing_of(job, &nodes);
+  uint8_t *computing = lumos_find_computing(job);
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     uint8_t *communication = lumos_find_contender(job, with);
     lumos_contention_fit(&found.with[with], &placing, communication);
-    int64_t *times = lumos_times_beside(job, runs, NULL, communication);
+    int64_t *times = lumos_times_beside(job, runs, NULL, computing, communication);
     for (size_t t = 0; t < job->tasks.count; t++) {
       const struct lumos_task *task = &job->tasks.items[t];
       if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
@@ -45,6 +46,7 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
     free(times);
     free(communication);
   }
+  free(computing);
   free(runs);
   lumos_placing_free(&placing);
   const struct weighed *sum = beside.weight > 0 ? &beside : &all;

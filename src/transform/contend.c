@@ -25,14 +25,15 @@ struct simulated {
   struct lumos_run *runs;
   struct lumos_placing placing;
   struct lumos_links links;
-  uint8_t *contenders[LUMOS_CONTENDERS];
+  uint8_t *computing, *contenders[LUMOS_CONTENDERS];
   double *sms; /* that its collectives hold */
 };
 
 /* Most tasks are on threads: what is not written of an array by task takes no memory. */
 static double *shares_in(const struct simulated *simulated, const int64_t *lengths, int with) {
   size_t count = simulated->job->tasks.count;
-  int64_t *beside = lumos_times_beside(simulated->job, simulated->runs, lengths, simulated->contenders[with]);
+  int64_t *beside =
+      lumos_times_beside(simulated->job, simulated->runs, lengths, simulated->computing, simulated->contenders[with]);
   double *shares = lumos_allocate_zeroed(count + 1, sizeof *shares);
   for (size_t t = 0; t < count; t++) {
     if (beside[t] > 0 && simulated->runs[t].dur > 0) {
@@ -101,6 +102,7 @@ static void open_simulated(struct simulated *simulated, const struct lumos_conte
   simulated->placing = lumos_placing_of(job, &nodes);
   simulated->links = lumos_links_of(where->device);
   simulated->sms = sms_of(contend, &simulated->placing, where);
+  simulated->computing = lumos_find_computing(job);
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     simulated->contenders[with] = lumos_find_contender(job, with);
   }
@@ -113,6 +115,7 @@ static void close_simulated(struct simulated *simulated) {
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     free(simulated->contenders[with]);
   }
+  free(simulated->computing);
   free(simulated->sms);
   lumos_placing_free(&simulated->placing);
   free(simulated->runs);
@@ -174,7 +177,8 @@ static void find_held(struct lumos_contend *contend, const struct lumos_placing 
   free(sms);
   sms = sms_of(contend, placing, &contend->was);
   uint8_t *communication = lumos_find_contender(job, 0);
-  int64_t *beside = lumos_times_beside(job, runs, NULL, communication);
+  uint8_t *computing = lumos_find_computing(job);
+  int64_t *beside = lumos_times_beside(job, runs, NULL, computing, communication);
   double *held = lumos_held_beside(job, runs, sms), sum = 0, time = 0;
   for (size_t t = 0; t < job->tasks.count; t++) {
     bool product = lumos_contended_of(&job->tasks.items[t]) == LUMOS_CONTENDED_PRODUCTS;
@@ -184,6 +188,7 @@ static void find_held(struct lumos_contend *contend, const struct lumos_placing 
   contend->held = time > 0 ? sum / time : 0;
   free(held);
   free(beside);
+  free(computing);
   free(communication);
   free(sms);
 }
