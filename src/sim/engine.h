@@ -201,6 +201,7 @@ struct lumos_engine {
   struct lumos_typical *typical; /* for typical_residuals: those of waits, by name and what they wait on, and of ends */
   LUMOS_VECTOR(struct lumos_edge) edges;
   LUMOS_VECTOR(struct lumos_special) specials; /* by task */
+  bool has_rooms;                              /* some task waits for SMs */
   /* By node, and one more: what all before it took, before a change, ns; NULL: none waits for SMs. */
   double *lengths_before;
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */

@@ -44,6 +44,7 @@ void lumos_nodes_find(struct lumos_engine *engine) {
     engine->unordered = !mark_lane(job, &job->lanes.items[i], marks) || engine->unordered;
   }
   for (size_t i = 0; i < job->deps.count; i++) {
+    engine->has_rooms = engine->has_rooms || job->deps.items[i].kind == LUMOS_RESOURCE;
     marks[job->deps.items[i].dst] = 1;
     marks[job->deps.items[i].src == LUMOS_NONE ? count : job->deps.items[i].src] = 1;
   }

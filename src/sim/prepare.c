@@ -165,16 +165,12 @@ static int64_t recorded_length(const struct lumos_job *job, uint32_t t) {
 }
 
 static void add_up_lengths(struct lumos_engine *engine) {
-  const struct lumos_job *job = engine->job;
-  bool waits = false;
-  for (size_t d = 0; d < job->deps.count && !waits; d++) {
-    waits = job->deps.items[d].kind == LUMOS_RESOURCE;
-  }
-  if (waits) {
+  if (engine->has_rooms) {
     engine->lengths_before = lumos_allocate((engine->node_count + 1) * sizeof *engine->lengths_before);
     engine->lengths_before[0] = 0;
     for (uint32_t n = 0; n < engine->node_count; n++) {
-      engine->lengths_before[n + 1] = engine->lengths_before[n] + (double)recorded_length(job, engine->nodes[n]);
+      engine->lengths_before[n + 1] =
+          engine->lengths_before[n] + (double)recorded_length(engine->job, engine->nodes[n]);
     }
   }
 }
