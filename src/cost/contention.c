@@ -20,7 +20,7 @@ static int by_start(const void *left, const void *right) {
 }
 
 static struct lumos_run run_of(const struct lumos_run *runs, const int64_t *lengths, size_t task) {
-  return lengths == NULL ? runs[task] : lumos_passage(runs, lengths, task);
+  return lengths == NULL ? runs[task] : lumos_passage(runs[task], lengths[task]);
 }
 
 /* When communication is there, by rank and time. Members of one stream come one after the other, those of several are
@@ -97,7 +97,9 @@ int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run 
       struct lumos_run run = run_of(runs, lengths, t);
       uint32_t rank = lumos_rank_of(job, &job->tasks.items[t]);
       int64_t time = time_beside(&stretches, rank, run.start, run.start + run.dur);
-      times[t] = time != 0 ? time : times[t]; /* what is not written takes no memory */
+      if (time != 0) { /* what is not written takes no memory */
+        times[t] = time;
+      }
     }
   }
   lumos_vector_free(&stretches);

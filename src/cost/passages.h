@@ -10,12 +10,11 @@
  * frees it. O(tasks log tasks). */
 int64_t *lumos_transfer_lengths(const struct lumos_placing *placing, const struct lumos_run *runs);
 
-/* When a task transfers: the end of its run; all of it where that is not known, or it is no communication. `lengths`: by task, as above. */
-static inline struct lumos_run lumos_passage(const struct lumos_run *runs, const int64_t *lengths, size_t task) {
-  struct lumos_run run = runs[task];
-  if (run.start != LUMOS_ABSENT && lengths[task] > 0 && lengths[task] < run.dur) {
-    run.start += run.dur - lengths[task];
-    run.dur = lengths[task];
+/* When a task transfers that takes so long for it: the end of its run; all of it where that is not known (0). */
+static inline struct lumos_run lumos_passage(struct lumos_run run, int64_t length) {
+  if (run.start != LUMOS_ABSENT && length > 0 && length < run.dur) {
+    run.start += run.dur - length;
+    run.dur = length;
   }
   return run;
 }

@@ -73,11 +73,10 @@ static int by_start(const void *left, const void *right) {
 }
 
 static struct passage passage_of(const struct sharing *sharing, uint32_t task, int64_t transfer) {
-  struct lumos_run run = sharing->runs[task];
-  int64_t length = transfer < run.dur ? transfer : run.dur;
+  struct lumos_run run = lumos_passage(sharing->runs[task], transfer);
   return (struct passage){.rank = lumos_rank_of(sharing->job, &sharing->job->tasks.items[task]),
                           .task = task,
-                          .start = run.start + run.dur - length,
+                          .start = run.start,
                           .end = run.start + run.dur,
                           .links = sharing->links[task]};
 }
@@ -182,7 +181,7 @@ static void find_computing(const struct sharing *sharing, struct lumos_slowed *s
     double sum = 0, length = 0;
     for (uint32_t m = 0; m < collective->member_count; m++) {
       uint32_t t = job->members.items[collective->member_first + m];
-      struct lumos_run passage = lumos_passage(sharing->runs, sharing->lengths, t);
+      struct lumos_run passage = lumos_passage(sharing->runs[t], sharing->lengths[t]);
       bool runs_there = passage.start != LUMOS_ABSENT;
       sum += runs_there ? (double)beside[t] : 0;
       length += runs_there ? (double)passage.dur : 0;

@@ -48,10 +48,10 @@ static inline void rebuild_plan_add(struct rebuild_rank *rank, struct rebuild_it
   lumos_vector_push(&rank->items, item);
 }
 
-/* How many steps a job is built with: as many as were recorded, so that each has its measured one beside it; two where
- * that is one, so that the first can settle. */
+/* How many steps a job is built with: as many as were recorded, so that each has its measured one beside it; three where
+ * that is one: behind a change the second may still settle. */
 static inline size_t rebuild_steps_built(const struct rebuild_steps *recorded) {
-  return recorded->count == 1 ? 2 : recorded->count;
+  return recorded->count == 1 ? 3 : recorded->count;
 }
 
 /* The number of a built step: on from the first recorded one, or from 0 where that has none, or a very high one. */

@@ -437,7 +437,7 @@ static void add_run(struct ranges *ranges, const struct lumos_stretches *stretch
 }
 
 /* On each side a figure has the mean square of the runs that lie there. The larger side of the job's mean step, one standard deviation, is
- * what the source tells. */
+ * what is reported of the source. */
 static void close_group(struct ranges *ranges, struct group *group, const struct trial *trial) {
   const struct lumos_job *job = ranges->job;
   struct sides step = group->step, of = group->of;

@@ -130,7 +130,9 @@ static struct lumos_overlaps find_overlaps(struct simulated *simulated) {
   if (!simulated->communicates) {
     return no_overlaps(simulated->job);
   }
-  if (lumos_engine_do(&simulated->engine, &order, simulated->runs, &error)) {
+  bool done = lumos_engine_do(&simulated->engine, &order, simulated->runs, &error);
+  lumos_engine_rest(&simulated->engine); /* what comes takes as much memory again */
+  if (done) {
     int64_t *lengths = lumos_transfer_lengths(&simulated->placing, simulated->runs);
     for (int with = 0; with < LUMOS_CONTENDERS; with++) {
       overlaps.shares[with] = shares_in(simulated, NULL, with);

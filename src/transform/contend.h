@@ -38,8 +38,7 @@ struct lumos_contend {
  * (cost/held.h); what else is lost, to memory that they share, is lost beside transfers, not beside communication that waits. A change
  * that moves nothing changes nothing.
  * `likes`: by task of the changed job, the one of the job before that it is like, or LUMOS_NONE, which ran beside none;
- * NULL: tasks are the same. The begin runs the engine, the end up to four times, until next to
- * nothing changes any more. */
+ * NULL: tasks are the same. The begin runs the engine, the end up to four times, until next to nothing changes. */
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job);
 void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
 

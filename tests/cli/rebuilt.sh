@@ -285,7 +285,8 @@ room_waits() { grep '"type":"dep"' "$1" | grep '"kind":"resource"'; }
 recorded --steps 2 --layers 4 --hidden 1024 --seq 512 --dp 2 --micro-batches 2 --bucket-mb 10 --sm-queue on
 built --rebuild
 for side in graph built; do room_waits $side | grep -o '"covers":[0-9]*' | sort >$side.waits; done
-[ -s graph.waits ] && same graph.waits built.waits 'a rebuild changes how long kernels may wait for SMs'
+[ -s graph.waits ] || fail 'no kernel is seen to wait for SMs'
+same graph.waits built.waits 'a rebuild changes how long kernels may wait for SMs'
 built --bucket-mb 5
 sums=$(grep '"type":"task"' built | grep -c '"kind":"collective"') waits=$(room_waits built | grep -c '"covers"')
 [ "$sums" -gt 50 ] && [ "$waits" = "$sums" ] || fail "--bucket-mb 5: $waits of $sums all-reduces wait for SMs"
@@ -298,5 +299,13 @@ sed 's/"0:7"/"0:4000000000"/g' graph >numbered
 ) | grep -v '"tool"' >found
 grep -v '"tool"' built >expected
 same expected <(sed 's/"0:4000000000"/"0:7"/g' found) "a task's number of four billion is not built with: $(head -c 200 message)"
+
+# Of one recorded step three are built, for the second may not have settled: with a slow GPU among more replicas it takes 8 % longer than the third.
+recorded --steps 1 --layers 2 --hidden 4096 --seq 2048 --vocab 8000 --micro-batches 1 --dp 2
+built --straggler 0=1.2 --dp 4
+lumos-sim --opportunities off built 2>message | only metric | grep -F '"name":"step_time"' | grep -F '"source":"simulated"' | grep -v '"rank":' |
+  sed -n 's/.*"value":\([0-9]*\).*/\1/p' >lengths
+awk '{ length_of[NR] = $1 } END { exit !(NR == 3 && length_of[2] > 1.05 * length_of[3]) }' lengths ||
+  fail "of one recorded step these are built, ns: $(tr '\n' ' ' <lengths)"
 
 exit $((failures > 0))
