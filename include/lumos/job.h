@@ -545,6 +545,8 @@ bool lumos_job_is_untied(const struct lumos_job *job);
 /* The codes of the notes on what does not follow a change. */
 #define LUMOS_NOTE_UNTIED_COMMUNICATION "transform.untied_communication"
 #define LUMOS_NOTE_UNTIED_THREADS "transform.untied_threads"
+/* The code of the note on calls that waited for the GPU and were removed. */
+#define LUMOS_NOTE_WAITS_GONE "transform.waits_gone"
 
 /* The code of graph's note on collectives of which it is inferred by timing alone which ranks take part. */
 #define LUMOS_NOTE_GUESSED_MEMBERS "graph.guessed_members"

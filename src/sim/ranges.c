@@ -15,6 +15,9 @@
  *   replay, steps   what the replay of the recording is off by, as far as the change moves what it carries over; and how
  *                   far the means of two recordings of so many steps lie apart (model_error.c): shares of the step.
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
+ *   settling        where calls that waited for the GPU are gone, a CPU gets ahead step by step; and of one recorded step three are built,
+ *                   of which the second may still differ. More steps would be like the last one: on its side, by how much more than as
+ *                   measured it lies from the mean. Else steps differ as what they do does.
  *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
  *                   share its SMs and memory, clocks follow the load. It grows with the part of the step that is spent
  *                   otherwise than it was measured: CHANGE_SHARE of that time. What the overlap of compute and
@@ -330,6 +333,39 @@ double lumos_mean_step(const struct lumos_job *job, const char *name, enum lumos
   return count == 0 ? NAN : sum / (double)count;
 }
 
+/* How much longer than the mean the last step that counts is, by the mean; 0: it is the only one, or there is none. */
+static double last_above_mean(const struct lumos_job *job, enum lumos_source source) {
+  lumos_string_id step_time = lumos_intern_text(job->strings, "step_time");
+  int32_t uncounted = uncounted_step(job, source), number = INT32_MIN;
+  double mean = lumos_mean_step(job, "step_time", source), last = mean;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == step_time && metric->source == (uint8_t)source && is_of_job(metric) &&
+        metric->scope.step != uncounted && metric->scope.step > number) {
+      number = metric->scope.step;
+      last = value_of(metric);
+    }
+  }
+  return mean > 0 ? last / mean - 1 : 0;
+}
+
+static size_t count_steps(const struct lumos_job *job, enum lumos_source source) {
+  lumos_string_id step_time = lumos_intern_text(job->strings, "step_time");
+  size_t count = 0;
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    count += metric->name == step_time && metric->source == (uint8_t)source && is_of_job(metric);
+  }
+  return count;
+}
+
+double lumos_unsettled(const struct lumos_job *job) {
+  bool alike = count_steps(job, LUMOS_METRIC_MEASURED) == 1; /* all steps are built of one */
+  return alike || lumos_job_has_note(job, LUMOS_NOTE_WAITS_GONE)
+             ? last_above_mean(job, LUMOS_METRIC_SIMULATED) - last_above_mean(job, LUMOS_METRIC_MEASURED)
+             : 0;
+}
+
 /* A source's share of the job's mean step, one standard deviation. */
 static void tell_source(struct ranges *ranges, const char *name, double share) {
   struct lumos_scope scope = lumos_everywhere;
@@ -572,6 +608,7 @@ static struct sides whole_squares(struct ranges *ranges) {
   struct lumos_change_errors errors = lumos_change_errors(
       find_change(ranges, rebuilt >= 0), share_of_error(job, LUMOS_ERROR_REPLAY), beside_of(job), rebuilt >= 0);
   double behind = share_of_error(job, LUMOS_ERROR_GRAPHS) * overlapped_share(ranges);
+  double unsettled = lumos_unsettled(job);
   const struct {
     const char *name;
     double longer, shorter;
@@ -579,6 +616,7 @@ static struct sides whole_squares(struct ranges *ranges) {
       {"delays that the model does not explain", errors.carried, errors.carried},
       {"differences between steps", steps, steps},
       {"rebuilding", fmax(rebuilt, 0), fmax(rebuilt, 0)},
+      {"steps that have not settled", fmax(unsettled, 0), fmax(-unsettled, 0)},
       {"what the change does to other tasks", errors.moved, errors.moved},
       {"kernels beside communication", errors.longer, errors.shorter},
       {"GPUs of replicas that were not recorded", replicas, replicas},

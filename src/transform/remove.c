@@ -87,11 +87,27 @@ static bool leaves_nothing(const struct lumos_job *job, const uint8_t *gone) {
   return true;
 }
 
+/* A thread that waits for its GPU no more gets ahead of it, step by step. */
+static void note_waits(struct lumos_job *job, const uint8_t *gone) {
+  int64_t waits = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    waits += gone[t] && lumos_detail_of(job, &job->tasks.items[t])->wait.on != 0;
+  }
+  if (waits > 0) {
+    lumos_job_note(
+        job, LUMOS_NOTE_WAITS_GONE, LUMOS_INFO, waits, NULL,
+        "calls that waited for the GPU are gone, so CPUs may get further ahead with every step; the last one is "
+        "nearest to what comes then",
+        NULL);
+  }
+}
+
 static bool remove_chosen(struct lumos_job *job, uint8_t *chosen, const char *argument, struct lumos_error *error) {
   lumos_job_take_along(job, chosen);
   if (leaves_nothing(job, chosen)) {
     return lumos_fail(error, "--remove '%s' would leave no task; select less", argument);
   }
+  note_waits(job, chosen);
   take_out(job, chosen, "transform.removed", "removed work");
   return true;
 }

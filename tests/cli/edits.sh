@@ -35,6 +35,13 @@ for selector in kind=launch kind=gemm kind=elementwise kind=collective kind=copy
   lumos-transform removed >/dev/null 2>message || fail "--remove $selector leaves a job that cannot be read: $(cat message)"
   [ "$selector" != kind=gemm ] || ! grep -q '"kind":"gemm"' <(grep '^{"type":"task"' removed) || fail 'a removed kernel is still there'
 done
+# A copy that a call waits for goes with that call: CPUs may then get ahead.
+for selector in kind=copy kind=gemm; do
+  lumos-transform --remove "$selector" graph 2>message | jq -r 'select(.code == "transform.waits_gone").count'
+done >found
+grep -c '"wait":' graph >before
+lumos-transform --remove kind=copy graph 2>message | grep -c '"wait":' >after
+[ "$(cat found)" -gt 0 ] && [ "$(cat found)" -eq $(($(cat before) - $(cat after))) ] || fail "calls that waited: $(cat before), then $(cat after); said to be gone: $(tr '\n' ' ' <found)"
 lumos-transform --fuse kind=elementwise graph -o fused 2>message || fail "--fuse fails: $(cat message)"
 [ "$(total fused)" -le "$before" ] || fail 'fused kernels make the steps longer'
 

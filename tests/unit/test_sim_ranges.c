@@ -109,6 +109,32 @@ static void steps_differ(void **state) {
 }
 
 /* What keeps its measured waiting does not follow the change, by as much as nobody knows. */
+static void add_step(struct lumos_job *job, enum lumos_source source, int32_t step, int64_t ns) {
+  struct lumos_scope scope = lumos_everywhere;
+  scope.step = step;
+  lumos_metric_add(job, "step_time", &scope, source, (struct lumos_decimal){ns, 0});
+}
+
+/* The first does not count. Simulated the last is 6 shorter than the mean of 114, measured 3 longer than that of 120. */
+static void steps_settle(void **state) {
+  (void)state;
+  struct lumos_job *job = lumos_job_new();
+  assert_true(lumos_unsettled(job) == 0);
+  add_step(job, LUMOS_METRIC_SIMULATED, 7, 500);
+  add_step(job, LUMOS_METRIC_SIMULATED, 9, 108);
+  assert_true(lumos_unsettled(job) == 0);
+  add_step(job, LUMOS_METRIC_SIMULATED, 8, 120);
+  assert_true(lumos_unsettled(job) == 0); /* built of how many steps is not known */
+  add_step(job, LUMOS_METRIC_MEASURED, 7, 100);
+  assert_true(fabs(lumos_unsettled(job) - (-6.0 / 114)) < 1e-12);
+  add_step(job, LUMOS_METRIC_MEASURED, 8, 117);
+  add_step(job, LUMOS_METRIC_MEASURED, 9, 123);
+  assert_true(lumos_unsettled(job) == 0); /* they may do other work */
+  lumos_job_note(job, LUMOS_NOTE_WAITS_GONE, LUMOS_INFO, 1, NULL, "calls", NULL);
+  assert_true(fabs(lumos_unsettled(job) - (-6.0 / 114 - 3.0 / 120)) < 1e-12);
+  lumos_job_free(job);
+}
+
 static void what_does_not_follow_the_change_has_no_range(void **state) {
   (void)state;
   static const char *const codes[] = {LUMOS_NOTE_UNTIED_COMMUNICATION, LUMOS_NOTE_UNTIED_THREADS};
@@ -179,6 +205,7 @@ int main(void) {
                                      cmocka_unit_test(graphs_without_overlap_are_as_sure),
                                      cmocka_unit_test(graphs_end_overlap_and_what_it_costs),
                                      cmocka_unit_test(steps_differ),
+                                     cmocka_unit_test(steps_settle),
                                      cmocka_unit_test(what_does_not_follow_the_change_has_no_range),
                                      cmocka_unit_test(what_overlap_costs_is_one_sided_until_it_is_predicted),
                                      cmocka_unit_test(an_opportunity_is_as_sure_as_any_change)};
