@@ -16,8 +16,8 @@
  *                   far the means of two recordings of so many steps lie apart (model_error.c): shares of the step.
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
  *   settling        where calls that waited for the GPU are gone, a CPU gets ahead step by step; and of one recorded step three are built,
- *                   of which the second may still differ. More steps would be like the last one: on its side, by how much more than as
- *                   measured it lies from the mean. Else steps differ as what they do does.
+ *                   of which the second may still differ. How far the last step then lies from the mean, beyond where it lay as measured,
+ *                   says by how much steps have not settled. Else steps differ as what they do does.
  *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
  *                   share its SMs and memory, clocks follow the load. It grows with the part of the step that is spent
  *                   otherwise than it was measured: CHANGE_SHARE of that time. What the overlap of compute and
@@ -362,7 +362,7 @@ static size_t count_steps(const struct lumos_job *job, enum lumos_source source)
 double lumos_unsettled(const struct lumos_job *job) {
   bool alike = count_steps(job, LUMOS_METRIC_MEASURED) == 1; /* all steps are built of one */
   return alike || lumos_job_has_note(job, LUMOS_NOTE_WAITS_GONE)
-             ? last_above_mean(job, LUMOS_METRIC_SIMULATED) - last_above_mean(job, LUMOS_METRIC_MEASURED)
+             ? fabs(last_above_mean(job, LUMOS_METRIC_SIMULATED) - last_above_mean(job, LUMOS_METRIC_MEASURED))
              : 0;
 }
 
@@ -616,7 +616,7 @@ static struct sides whole_squares(struct ranges *ranges) {
       {"delays that the model does not explain", errors.carried, errors.carried},
       {"differences between steps", steps, steps},
       {"rebuilding", fmax(rebuilt, 0), fmax(rebuilt, 0)},
-      {"steps that have not settled", fmax(unsettled, 0), fmax(-unsettled, 0)},
+      {"steps that have not settled", unsettled, unsettled},
       {"what the change does to other tasks", errors.moved, errors.moved},
       {"kernels beside communication", errors.longer, errors.shorter},
       {"GPUs of replicas that were not recorded", replicas, replicas},

@@ -94,11 +94,11 @@ static void note_waits(struct lumos_job *job, const uint8_t *gone) {
     waits += gone[t] && lumos_detail_of(job, &job->tasks.items[t])->wait.on != 0;
   }
   if (waits > 0) {
-    lumos_job_note(
-        job, LUMOS_NOTE_WAITS_GONE, LUMOS_INFO, waits, NULL,
-        "calls that waited for the GPU are gone, so CPUs may get further ahead with every step; the last one is "
-        "nearest to what comes then",
-        NULL);
+    lumos_job_note(job, LUMOS_NOTE_WAITS_GONE, LUMOS_INFO, waits, NULL,
+                   "calls that waited for the GPU are gone, so CPUs may get further ahead with every step; the "
+                   "prediction is as unsure as its steps "
+                   "then differ",
+                   NULL);
   }
 }
 
