@@ -96,8 +96,7 @@ static void note_waits(struct lumos_job *job, const uint8_t *gone) {
   if (waits > 0) {
     lumos_job_note(job, LUMOS_NOTE_WAITS_GONE, LUMOS_INFO, waits, NULL,
                    "calls that waited for the GPU are gone, so CPUs may get further ahead with every step; the "
-                   "prediction is as unsure as its steps "
-                   "then differ",
+                   "prediction is as unsure as its steps then differ",
                    NULL);
   }
 }
