@@ -71,8 +71,8 @@ struct lumos_special {
   int64_t room_lag;  /* from the occupant's end, when SMs become free: below 0, or within LUMOS_QUEUE_GAP above it, */
   int64_t room_of;   /* where it takes so long */
   uint32_t occupant; /* the kernel of another stream for whose SMs it was seen to wait, or LUMOS_NONE */
-  int64_t
-      room_wait; /* for how long it was seen to wait; LUMOS_ABSENT: it waits for all that come before the occupant */
+  /* For how long it was seen to wait; LUMOS_ABSENT: it waits for all that come before the occupant. */
+  int64_t room_wait;
   int64_t queue_lag; /* of a call that a full queue blocks: from the start of what makes room to its own end */
   uint8_t evidence;  /* of the boundary */
 };
