@@ -84,6 +84,7 @@ static const struct kernel_row kernel_rows[] = {
     {"linearize_index", NULL, LUMOS_EMBEDDING},
     {"index", "embedding", LUMOS_EMBEDDING},
 
+    {"multi_tensor_apply*copyfunctor", NULL, LUMOS_ELEMENTWISE}, /* as FSDP copies its shares */
     {"multi_tensor_apply", NULL, LUMOS_OPTIMIZER},
     {"adam", NULL, LUMOS_OPTIMIZER},
     {"adagrad", NULL, LUMOS_OPTIMIZER},

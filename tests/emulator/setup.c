@@ -480,6 +480,8 @@ static const struct option options[] = {
     {"sequence-parallel", "on|off", "(off)", read_switch, AT(parallel.sequence_parallel), 0, 0, switch_names, 2},
     {"distributed-optimizer", "on|off", "(off)", read_switch, AT(parallel.distributed_optimizer), 0, 0, switch_names,
      2},
+    {"fsdp", "on|off", "replicas have shares of parameters, gathered layer by layer for each pass (off)", read_switch,
+     AT(parallel.fully_sharded), 0, 0, switch_names, 2},
     {"recompute", "full|none", "of layers in the backward pass (none)", read_switch, AT(parallel.recompute), 0, 0,
      recompute_names, 2},
     {"overlap-gradients", "on|off", "reduce gradients during the last backward pass (on)", read_switch,
@@ -772,6 +774,11 @@ static bool check(struct setup *setup) {
   if (interleaved != (parallel->chunks > 1) || (interleaved && parallel->pipeline == 1)) {
     return complain(
         "--schedule interleaved goes with --vp of at least 2 and --pp of at least 2, and no other schedule with --vp");
+  }
+  bool alone = parallel->pipeline == 1 && parallel->schedule != SCHEDULE_ZERO_BUBBLE;
+  if (parallel->fully_sharded &&
+      (!alone || parallel->data == 1 || parallel->distributed_optimizer || setup->graphs != GRAPHS_OFF)) {
+    return complain("--fsdp: with --dp of at least 2, and without --pp, zb-h1, --distributed-optimizer and --graphs");
   }
   if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
     return complain("--leave-out, --fuse: not with --graphs, whose work is captured as it is");

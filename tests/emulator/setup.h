@@ -29,6 +29,7 @@ struct parallelism {
   enum schedule schedule;
   bool sequence_parallel;
   bool distributed_optimizer;
+  bool fully_sharded;     /* replicas spread parameters, gather them layer by layer, and scatter their gradients */
   bool recompute;         /* whole layers, in the backward pass */
   bool overlap_gradients; /* buckets are reduced during the last micro-batch's backward pass; else after it */
   bool prepares_inputs;   /* on the copy stream: a memset and a kernel beside the copy */

@@ -154,6 +154,18 @@ static const struct row rows[KERNELS] = {
                      65536, 512, 36, 0},
     [KERNEL_ADAM] = {MULTI_TENSOR("4", "AdamFunctor<float, float, int>", ADAM_MORE), NULL, 28, 0.90, WORK_OPTIMIZER,
                      3000, 65536, 512, 48, 0},
+    [KERNEL_SHARE_CAST] = {MULTI_TENSOR("2",
+                                        "at::native::(anonymous namespace)::CopyFunctor<c10::BFloat16, float, 2, 1, 1>",
+                                        ", at::native::Copy<c10::BFloat16, float>"),
+                           NULL, 6, 0.90, WORK_ELEMENTWISE, 2600, 65536, 512, 32, 0},
+    [KERNEL_SPLIT] = {"at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel(char**, char**, long*, "
+                      "long*, long*, long, long)",
+                      NULL, 4, 0.85, WORK_ELEMENTWISE, 2400, 4096, 128, 32, 0},
+    [KERNEL_CHUNKS] = {"void at::native::detail::chunk_cat_cuda_kernel<float, c10::BFloat16>(c10::BFloat16**, float*, "
+                       "long*, long*, long*, long*, long*, long*, long, long)",
+                       NULL, 6, 0.80, WORK_ELEMENTWISE, 2600, 4096, 128, 40, 0},
+    [KERNEL_SHARE_ADD] = {ELEMENTWISE("4", "at::native::CUDAFunctor_add<float>", "3"), NULL, 12, 1, WORK_ELEMENTWISE,
+                          1800, 512, 128, 32, 0},
     [KERNEL_FILL] = {ELEMENTWISE("4", "at::native::FillFunctor<float>", "1"), NULL, 4, 1, WORK_ELEMENTWISE, 1500, 512,
                      128, 16, 0},
     [KERNEL_ATTENTION_DOT] =

@@ -63,6 +63,10 @@ enum kernel {
   KERNEL_L2_NORM_REDUCE,
   KERNEL_CLIP,
   KERNEL_ADAM,
+  KERNEL_SHARE_CAST, /* a share of parameters, cast into its place among all; what was gathered, split */
+  KERNEL_SPLIT,
+  KERNEL_CHUNKS,    /* gradients, cast and put in order for all shares */
+  KERNEL_SHARE_ADD, /* a share of gradients, added to that of the micro-batches before */
   KERNEL_FILL,
   KERNEL_ATTENTION_DOT, /* the flash backward's preparation, its rounding at the end */
   KERNEL_ATTENTION_CONVERT,

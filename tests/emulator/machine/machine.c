@@ -30,7 +30,9 @@ const char *machine_stream_name(enum stream stream) {
                                                      [STREAM_RECEIVE_NEXT] = "receive from next",
                                                      [STREAM_RECEIVE_PREVIOUS] = "receive from previous",
                                                      [STREAM_P2P] = "point-to-point",
-                                                     [STREAM_COPY] = "copy"};
+                                                     [STREAM_COPY] = "copy",
+                                                     [STREAM_GATHER] = "gather",
+                                                     [STREAM_REDUCE] = "reduce"};
   return stream < WORKING_STREAMS ? names[stream] : "NCCL's own";
 }
 

@@ -22,8 +22,10 @@ enum stream {
   STREAM_SEND_PREVIOUS,
   STREAM_RECEIVE_NEXT,
   STREAM_RECEIVE_PREVIOUS,
-  STREAM_P2P,  /* where they are batched */
-  STREAM_COPY, /* input data */
+  STREAM_P2P,    /* where they are batched */
+  STREAM_COPY,   /* input data */
+  STREAM_GATHER, /* shares of parameters, before they are gathered; and gradients, behind their sum */
+  STREAM_REDUCE,
   WORKING_STREAMS,
   NCCL_BESIDE = WORKING_STREAMS - STREAM_TENSOR, /* + a stream of communication: NCCL's */
   STREAMS = NCCL_BESIDE + STREAM_P2P + 1
@@ -106,7 +108,7 @@ enum instruction_kind {
   DO_SKIP,    /* nothing: skipped; `name` is of the last op that is left out, NULL: none */
 };
 
-enum { MOST_EVENTS = 256 }; /* of a rank */
+enum { MOST_EVENTS = 512 }; /* of a rank */
 
 struct instruction {
   uint8_t kind, frame, call, stream;

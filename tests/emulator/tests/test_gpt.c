@@ -32,6 +32,8 @@ static const char *const jobs[] = {
     MODEL "--micro-batches 3 --pp 2 --tp 2 --sequence-parallel on --schedule zb-h1 --batched-p2p off",
     MODEL "--micro-batches 2 --pp 2 --tp 2 --dp 2 --recompute full --bucket-mb 1",
     MODEL "--micro-batches 2 --pp 2 --schedule zb-h1 --recompute full",
+    MODEL "--micro-batches 3 --dp 3 --fsdp on",
+    MODEL "--micro-batches 2 --tp 2 --sequence-parallel on --dp 2 --fsdp on --recompute full --record all",
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
@@ -196,12 +198,22 @@ static void check_members(const struct traffic *traffic) {
   }
 }
 
+/* A layer's parameters as their gradients come. */
+static int64_t slot_size(const struct setup *setup, int slot) {
+  int64_t hidden = setup->model.hidden, ffn = setup->model.ffn / setup->parallel.tensor;
+  int64_t width = (int64_t)setup->model.heads * setup->model.head_dim / setup->parallel.tensor;
+  const int64_t sizes[] = {hidden, hidden * ffn,   ffn,       ffn * hidden,       2 * hidden,
+                           hidden, hidden * width, 3 * width, 3 * width * hidden, 2 * hidden};
+  return sizes[slot];
+}
+
 /* Buckets are the parameters in float32, padded where they are scattered, and no larger than asked unless one parameter
- * is. */
+ * is. Fully sharded replicas sum them in every micro-batch. */
 static void check_gradients(const struct job_text *job, const struct traffic *traffic) {
   const struct setup *setup = &job->setup;
   int64_t parameters = job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].parameters, most_padding = 0;
-  if (setup->parallel.distributed_optimizer)
+  int64_t times = setup->parallel.fully_sharded ? setup->model.micro_batches : 1;
+  if (setup->parallel.distributed_optimizer || setup->parallel.fully_sharded)
     for (int i = 0; i < setup->parallel.chunks; i++)
       most_padding += (int64_t)job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].chunks[i].bucket_count *
                       (setup->parallel.data - 1);
@@ -210,7 +222,14 @@ static void check_gradients(const struct job_text *job, const struct traffic *tr
     return;
   }
   int64_t sent = traffic->gradients / 4 / steps_of(job);
-  assert_in_range(sent, parameters, parameters + most_padding);
+  assert_in_range(sent, times * parameters, times * (parameters + most_padding));
+  if (setup->parallel.fully_sharded) { /* a layer's, or all others' */
+    int64_t layer = 0, rest = setup->model.hidden * (2 + setup->model.vocabulary / setup->parallel.tensor);
+    for (int slot = 0; slot < 10; slot++)
+      layer += slot_size(setup, slot);
+    assert_in_range(traffic->largest, 4 * layer, 4 * ((layer > rest ? layer : rest) + setup->parallel.data));
+    return;
+  }
   int64_t largest_parameter = 0;
   for (int i = 0; i < LINEARS; i++) {
     int64_t weight = gpt_linear_inputs(setup, (enum linear)i) * gpt_linear_outputs(setup, (enum linear)i);
@@ -298,15 +317,6 @@ struct readiness {
   bool weights; /* of a weight pass: it has the weights' alone, what is small came before */
   int buckets;
 };
-
-/* A layer's parameters as their gradients come. */
-static int64_t slot_size(const struct setup *setup, int slot) {
-  int64_t hidden = setup->model.hidden, ffn = setup->model.ffn / setup->parallel.tensor;
-  int64_t width = (int64_t)setup->model.heads * setup->model.head_dim / setup->parallel.tensor;
-  const int64_t sizes[] = {hidden, hidden * ffn,   ffn,       ffn * hidden,       2 * hidden,
-                           hidden, hidden * width, 3 * width, 3 * width * hidden, 2 * hidden};
-  return sizes[slot];
-}
 
 static void next_gradient(struct readiness *readiness) {
   readiness->ready += slot_size(readiness->setup, readiness->slot);

@@ -83,6 +83,7 @@ static void model_forward(struct block *to) {
   enum { AROUND = sizeof around / sizeof *around };
   for (int i = 0; i < AROUND; i++)
     module_enter(to, around[i], 0);
+  fsdp_forward(to);
   if (to->chunk->embeds)
     embedding_forward(to);
   module_enter(to, MODULE_BLOCK, 0);
@@ -102,7 +103,8 @@ static void model_forward(struct block *to) {
 
 static void forward_pass(struct block *to) {
   /* Weights that were gathered are in their working precision already. */
-  to->casts = to->micro_batch == 0 && !to->setup->parallel.distributed_optimizer;
+  const struct parallelism *parallel = &to->setup->parallel;
+  to->casts = to->micro_batch == 0 && !parallel->distributed_optimizer && !parallel->fully_sharded;
   annotate(to, "forward_step");
   python_enter(to, "megatron/core/pipeline_parallel/schedules.py(231): forward_step");
   spend(to, NS_PASS);
@@ -176,12 +178,14 @@ static void serve(void *self, int rank, struct job job, struct program *program)
     to.gradients = GRADIENTS_INPUT;
   spend(&to, NS_ENGINE);
   struct capture capture = graph_backward(&to, GRAPHS_PASSES);
+  fsdp_backward(&to);
   if (to.chunk->has_head)
     head_backward(&to);
   for (int place = to.chunk->layers; place-- > 0;)
     layer_backward(&to, place);
   if (to.chunk->embeds)
     embedding_backward(&to);
+  fsdp_reduce(&to);
   graph_leave(&to, &capture);
   gpt_leave_out(gpt, rank, program);
 }

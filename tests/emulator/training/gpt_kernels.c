@@ -166,11 +166,14 @@ static void name_all(struct gpt *gpt) {
     TEXTS = LINEARS * (LINEAR_SHAPES + PRODUCTS * PRODUCT_SHAPES) + SHAPES + LAYER_SLOTS
   };
   int steps = gpt->setup->warmup + gpt->setup->steps;
-  gpt->string_room = (size_t)TEXTS * LONGEST + (size_t)steps * NAME;
+  size_t units = gpt->setup->parallel.fully_sharded ? (size_t)gpt->setup->model.layers * UNIT_SPANS : 0;
+  gpt->string_room = (size_t)TEXTS * LONGEST + ((size_t)steps + units) * NAME;
   gpt->strings = memory_new(gpt->string_room, 1);
   gpt->step_names = memory_new((size_t)steps, sizeof *gpt->step_names);
   for (int i = 0; i < steps; i++)
     gpt->step_names[i] = gpt_keep(gpt, "ProfilerStep#%d", i);
+  if (units > 0)
+    gpt_name_units(gpt);
   if (gpt->setup->recorded & RECORD_SHAPES)
     gpt_describe(gpt);
 }
@@ -191,4 +194,5 @@ void gpt_free_kernels(struct gpt *gpt) {
   free(gpt->layers);
   free(gpt->strings);
   free(gpt->step_names);
+  gpt_free_units(gpt);
 }

@@ -12,6 +12,8 @@
 #define REDUCE FUNCTION("_ReduceFromModelParallelRegion", MAPPINGS, "218", "223")
 
 const struct node_names gpt_layer_nodes[LAYER_NODES] = {
+    [NODE_UNIT] = {FUNCTION("RegisterPostBackwardFunction", "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py",
+                            "801", "808")},
     [NODE_CHECKPOINT] = {FUNCTION("CheckpointFunction", "megatron/core/tensor_parallel/random.py", "419", "443")},
     [NODE_NORM_1] = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")},
     [NODE_QKV] = {LINEAR},
@@ -78,7 +80,8 @@ static void view_rows(const struct block *to, const struct linear_use *use) {
 }
 
 static void multiply_weight(const struct block *to, const struct linear_use *use, const struct product_work *products) {
-  enum product product = to->micro_batch ? PRODUCT_WEIGHT_ADDED : PRODUCT_WEIGHT;
+  bool adds = to->micro_batch && !to->setup->parallel.fully_sharded;
+  enum product product = adds ? PRODUCT_WEIGHT_ADDED : PRODUCT_WEIGHT;
   transpose(to, to->gpt->linear_shapes[use->linear][SHAPE_GRADIENT_ROWS]);
   multiply(to, &products[product], product_shapes(to, use->linear, product), true);
 }
@@ -140,7 +143,7 @@ void gradient_accumulate(const struct block *to, int slot, const char *gradient,
   record_enter(to, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL);
   spend(to, NS_LINE);
   op_enter(to, "torch::autograd::AccumulateGrad", gradient);
-  if (work)
+  if (work && !to->setup->parallel.fully_sharded)
     op_run(to, to->micro_batch ? "aten::add_" : "aten::copy_", gradient, work);
   else
     op_view(to, "aten::detach", gradient);
@@ -305,9 +308,11 @@ void layer_forward(struct block *to, int place) {
   enter_layer(to, place);
   struct capture capture = graph_forward(to, GRAPHS_LAYERS);
   if (to->setup->parallel.recompute) {
+    fsdp_layer_forward(to, place);
     checkpoint_forward(to);
   } else {
     module_enter(to, MODULE_LAYER, 0);
+    fsdp_layer_forward(to, place);
     spend(to, NS_PYTHON);
     body_forward(to);
     spend(to, NS_PYTHON);
@@ -445,6 +450,7 @@ void layer_backward(struct block *to, int place) {
   bool recomputes = to->setup->parallel.recompute;
   enter_layer(to, place);
   struct capture capture = graph_backward(to, GRAPHS_LAYERS);
+  fsdp_layer_backward(to, place);
   if (to->gradients == GRADIENTS_WEIGHT) {
     if (recomputes)
       enter_recomputed(to, place);
@@ -455,5 +461,7 @@ void layer_backward(struct block *to, int place) {
     mlp_backward(to);
     attention_backward(to);
   }
+  enter_layer(to, place); /* whose own number is not among those of what is computed again */
+  fsdp_layer_reduce(to, place);
   graph_leave(to, &capture);
 }

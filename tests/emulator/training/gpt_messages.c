@@ -52,14 +52,15 @@ struct message message_of(const struct block *to, enum role role, enum collectiv
 }
 
 /* Up to where the group's stream waits for the input. */
-static void begin(const struct block *to, enum stream stream, const char *op, const struct message *message) {
+static void begin(const struct block *to, enum stream input, enum stream stream, const char *op,
+                  const struct message *message) {
   op_enter_with(to, op, (struct op_facts){.sequence = -1, .message = message});
   spend(to, NS_DISPATCH);
   record_enter(to, "record_param_comms", message);
   spend(to, NS_PARAMS);
   program_call(to->program, CALL_IS_CAPTURING);
   spend(to, NS_SYNC);
-  event_record(to, EVENT_READY + (int)stream, STREAM_COMPUTE);
+  event_record(to, EVENT_READY + (int)stream, input);
   spend(to, NS_SYNC);
   event_wait(to, stream, EVENT_READY + (int)stream);
   spend(to, NS_ANNOTATE);
@@ -107,18 +108,28 @@ static void end(const struct block *to) {
   op_leave(to);
 }
 
-static void start(const struct block *to, enum stream stream, const char *op, const char *annotation,
-                  const struct work *work, int done_event) {
-  begin(to, stream, op, work->message);
+static void start_from(const struct block *to, enum stream input, enum stream stream, const char *op,
+                       const char *annotation, const struct work *work, int done_event) {
+  begin(to, input, stream, op, work->message);
   enqueue(to, stream, annotation, work->message, work, done_event);
   end(to);
 }
 
-void collective_start(const struct block *to, enum stream stream, struct message message, int done_event) {
+static void start(const struct block *to, enum stream stream, const char *op, const char *annotation,
+                  const struct work *work, int done_event) {
+  start_from(to, STREAM_COMPUTE, stream, op, annotation, work, done_event);
+}
+
+void collective_start_from(const struct block *to, enum stream input, enum stream stream, struct message message,
+                           int done_event) {
   const struct message *kept = program_message(to->program, message);
   const struct communicator *communicator = &to->gpt->communicators[message.communicator];
   struct work work = kernels_communication(to->setup, kept, communicator->size, communicator->nodes);
-  start(to, stream, names[message.collective].op, names[message.collective].annotation, &work, done_event);
+  start_from(to, input, stream, names[message.collective].op, names[message.collective].annotation, &work, done_event);
+}
+
+void collective_start(const struct block *to, enum stream stream, struct message message, int done_event) {
+  collective_start_from(to, STREAM_COMPUTE, stream, message, done_event);
 }
 
 static void wait_for(const struct block *to, int communicator, int done_event) {
@@ -232,7 +243,8 @@ static void start_batch(const struct block *to, const struct work *work, int don
   const struct message *whole = work->message;
   frame_enter(to, "torch/distributed/distributed_c10d.py(2616): batch_isend_irecv");
   for (int i = 0; i < whole->parts; i++) {
-    begin(to, STREAM_P2P, part_op(whole->part[i].send), program_message(to->program, part_message(whole, i)));
+    begin(to, STREAM_COMPUTE, STREAM_P2P, part_op(whole->part[i].send),
+          program_message(to->program, part_message(whole, i)));
     spend(to, NS_JOIN);
     end(to);
   }

@@ -6,12 +6,14 @@
 
 /* Of a layer that a checkpoint computes without gradients only functions make nodes, which nobody will ask for. */
 static void number_layer(const struct gpt *gpt, struct numbers *numbers, bool checkpointed) {
-  bool tensor_parallel = gpt->setup->parallel.tensor > 1;
+  const struct parallelism *parallel = &gpt->setup->parallel;
   for (int node = 0; node < LAYER_NODES; node++) {
     bool reduces = node == NODE_PROJECTION_REDUCE || node == NODE_FC2_REDUCE;
     bool made = checkpointed ? gpt_layer_nodes[node].forward_method != NULL : node != NODE_CHECKPOINT;
+    if (node == NODE_UNIT) /* of the layer itself, not where it is computed again */
+      made = parallel->fully_sharded && checkpointed == parallel->recompute;
     numbers->place[node] = numbers->count;
-    numbers->count += made && (!reduces || tensor_parallel);
+    numbers->count += made && (!reduces || parallel->tensor > 1);
   }
 }
 

@@ -1,5 +1,6 @@
 /* Gradients and the optimizer: buckets over the replicas, what several ranks hold in common, the norm, Adam. With the
- * distributed optimizer every replica updates its share of the parameters, and all gather them.
+ * distributed optimizer every replica updates its share of the parameters, and all gather them. Fully sharded replicas
+ * (gpt_fsdp.c) have no more than that share.
  */
 #include "gpt_state.h"
 
@@ -14,9 +15,11 @@ enum {
 /* One kernel over lists of tensors takes at most so many elements: 320 blocks of 64 Ki. */
 enum { LIST_ELEMENTS = 320 << 16 };
 
-static int64_t shares(const struct block *to) {
-  return to->setup->parallel.distributed_optimizer ? to->setup->parallel.data : 1;
+static bool has_share(const struct block *to) {
+  return to->setup->parallel.distributed_optimizer || to->setup->parallel.fully_sharded;
 }
+
+static int64_t shares(const struct block *to) { return has_share(to) ? to->setup->parallel.data : 1; }
 
 /* A bucket is padded to a multiple of its shares. */
 static int64_t padded(const struct block *to, int64_t parameters) {
@@ -67,7 +70,7 @@ void gradient_ready(const struct block *to, int slot) {
 }
 
 static void reduce_buckets(const struct block *to) {
-  if (!has_group(to, ROLE_DATA))
+  if (!has_group(to, ROLE_DATA) || to->setup->parallel.fully_sharded)
     return;
   python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
   for (int pass = to->setup->parallel.overlap_gradients; pass < 2; pass++)
@@ -82,6 +85,8 @@ static void reduce_buckets(const struct block *to) {
 }
 
 void gradients_clear(const struct block *to) {
+  if (to->setup->parallel.fully_sharded) /* none are kept */
+    return;
   python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(434): zero_grad_buffer");
   for (int i = 0; i < to->setup->parallel.chunks; i++) {
     struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * to->plan->chunks[i].parameters);
@@ -99,6 +104,8 @@ static void reduce_shared(const struct block *to) {
   if (gpt_sequence_shards(to->setup) == 1)
     return;
   int64_t elements = to->plan->shared_parameters;
+  if (to->setup->parallel.fully_sharded)
+    elements /= shares(to);
   struct work copy = kernels_run(to->setup, KERNEL_TRANSPOSE, elements, 0);
   op_run(to, "aten::cat", to->gpt->shapes[SHAPE_LIST_CAT], &copy);
   collective_run(to, STREAM_TENSOR, message_of(to, ROLE_TENSOR, ALL_REDUCE, elements, true));
@@ -145,7 +152,7 @@ static void clip_gradients(const struct block *to) {
   run_lists(to, KERNEL_L2_NORM, owned);
   struct work reduce = kernels_run(to->setup, KERNEL_L2_NORM_REDUCE, 320, 0);
   launch(to, &reduce);
-  enum role role = to->setup->parallel.distributed_optimizer ? ROLE_WORLD : ROLE_MODEL;
+  enum role role = has_share(to) ? ROLE_WORLD : ROLE_MODEL;
   if (has_group(to, role))
     collective_run(to, STREAM_MODEL, message_of(to, role, ALL_REDUCE, 1, true));
   scalar_read(to);

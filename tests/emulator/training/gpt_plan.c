@@ -137,6 +137,21 @@ static void make_buckets(const struct setup *setup, struct chunk *chunk, int fir
   chunk->buckets[chunk->bucket_count++] = held;
 }
 
+/* Units of fully sharded replicas are buckets: the layers, the last first, and all else. */
+static void make_units(const struct setup *setup, struct chunk *chunk) {
+  int slots = chunk_slots(chunk);
+  chunk->parameters = chunk_parameters(setup, chunk);
+  chunk->bucket_count = chunk->layers + 1;
+  chunk->buckets = memory_new((size_t)chunk->bucket_count, sizeof *chunk->buckets);
+  chunk->closes = memory_new((size_t)slots, sizeof *chunk->closes);
+  for (int slot = 0; slot < slots; slot++) {
+    bool of_layer = slot >= FIRST_LAYER_SLOT && slot < slots - 1;
+    chunk->closes[slot] = -1;
+    chunk->buckets[of_layer ? (slot - FIRST_LAYER_SLOT) / LAYER_SLOTS : chunk->layers] +=
+        slot_parameters(setup, chunk, slot);
+  }
+}
+
 /* ---- sends and receives ---- */
 
 struct planner {
@@ -300,7 +315,10 @@ static void make_plan(const struct setup *setup, int stage, struct plan *plan) {
   for (int i = 0; i < setup->parallel.chunks; i++) {
     struct chunk *chunk = &plan->chunks[i];
     *chunk = chunk_at(setup, stage, i);
-    make_buckets(setup, chunk, i ? chunk[-1].first_bucket + chunk[-1].bucket_count : 0);
+    if (setup->parallel.fully_sharded)
+      make_units(setup, chunk);
+    else
+      make_buckets(setup, chunk, i ? chunk[-1].first_bucket + chunk[-1].bucket_count : 0);
     plan->parameters += chunk->parameters;
     /* Two norms and two biases of row-parallel products in a layer, the final norm at the end. */
     plan->shared_parameters += (int64_t)setup->model.hidden * (6 * chunk->layers + (chunk->has_head ? 2 : 0));

@@ -178,6 +178,7 @@ struct node_names {
                                .backward_method = file "(" backward_line "): backward"
 /* Differentiable ops of a layer, in forward order: each makes a node, which takes an autograd number. */
 enum layer_node {
+  NODE_UNIT, /* of fully sharded replicas: behind its backward the layer's gradients are summed */
   NODE_CHECKPOINT,
   NODE_NORM_1,
   NODE_QKV,
@@ -301,6 +302,9 @@ struct tensor_collective {
   struct work work;
 };
 
+/* What a unit of fully sharded replicas does, as annotations name it. */
+enum unit_span { SPAN_FORWARD, SPAN_BACKWARD, SPAN_GATHER, SPAN_SPLIT, SPAN_PREFETCH, SPAN_REDUCE, UNIT_SPANS };
+
 struct progress {
   int step, position; /* 0: the step's begin, then its passes, then its end */
 };
@@ -317,6 +321,7 @@ struct gpt {
   const char *linear_shapes[LINEARS][LINEAR_SHAPES], *product_shapes[LINEARS][PRODUCTS][PRODUCT_SHAPES];
   const char *gradient_shapes[LAYER_SLOTS], *shapes[SHAPES];
   const char **step_names;                    /* ProfilerStep#N */
+  const char **unit_names[UNIT_SPANS];        /* [layers + 1], of which the last is the root; where they are sharded */
   char (*module_names[MODULES])[MODULE_NAME]; /* nn.Module: TransformerLayer_N; only where stacks are recorded */
   char *strings;                              /* that all of these lie in */
   size_t string_length, string_room;
@@ -331,6 +336,8 @@ void gpt_make_groups(struct gpt *gpt);
 void gpt_free_groups(struct gpt *gpt);
 void gpt_make_kernels(struct gpt *gpt);
 void gpt_free_kernels(struct gpt *gpt);
+void gpt_name_units(struct gpt *gpt); /* gpt_fsdp.c; behind the room for texts */
+void gpt_free_units(struct gpt *gpt);
 const char *gpt_keep(struct gpt *gpt, const char *format, ...); /* a text among gpt->strings */
 void gpt_describe(struct gpt *gpt);                             /* gpt_shapes.c: the inputs of ops */
 void gpt_make_tensor_collectives(struct gpt *gpt);              /* gpt_messages.c; behind the groups */
@@ -363,9 +370,15 @@ enum {
   EVENT_EXCHANGE,
   EXCHANGE_EVENTS = 64,
   EVENT_BUCKET = EVENT_EXCHANGE + EXCHANGE_EVENTS,
-  BUCKET_EVENTS = 128
+  BUCKET_EVENTS = 128,
+  EVENT_UPDATED = EVENT_BUCKET + BUCKET_EVENTS, /* of fully sharded replicas: the optimizer has updated its share */
+  EVENT_SPLIT,                                  /* what was gathered is split */
+  EVENT_CHUNKS,                                 /* gradients are in order */
+  EVENT_REDUCED,                                /* they are summed */
+  EVENT_SUMMED,                                 /* and added to those before */
+  EVENTS
 };
-_Static_assert(EVENT_BUCKET + BUCKET_EVENTS <= MOST_EVENTS, "a rank has no more events");
+_Static_assert((int)EVENTS <= (int)MOST_EVENTS, "a rank has no more events");
 
 /* What a backward pass computes: zero-bubble schedules do the weights' apart. */
 enum gradients { GRADIENTS_ALL, GRADIENTS_INPUT, GRADIENTS_WEIGHT };
@@ -463,6 +476,9 @@ bool has_group(const struct block *to, enum role role);
 struct message message_of(const struct block *to, enum role role, enum collective collective, int64_t elements,
                           bool float32);
 void collective_start(const struct block *to, enum stream stream, struct message message, int done_event);
+/* Its input is not from the compute stream, but from another. */
+void collective_start_from(const struct block *to, enum stream input, enum stream stream, struct message message,
+                           int done_event);
 void collective_wait(const struct block *to, enum role role, int done_event);
 void collective_run(const struct block *to, enum stream stream, struct message message); /* start and wait */
 /* Of an activation over the tensor group. */
@@ -512,6 +528,14 @@ void final_norm_forward(struct block *to);
 void head_forward(struct block *to); /* up to the loss of each token */
 void loss_forward(const struct block *to);
 void head_backward(struct block *to);
+
+/* gpt_fsdp.c: nothing happens where replicas are not fully sharded. */
+void fsdp_forward(const struct block *to); /* before the model's forward pass, and before a layer's */
+void fsdp_layer_forward(const struct block *to, int place);
+void fsdp_backward(const struct block *to); /* the same of backward passes */
+void fsdp_layer_backward(const struct block *to, int place);
+void fsdp_layer_reduce(const struct block *to, int place); /* behind them */
+void fsdp_reduce(const struct block *to);
 
 /* gpt_optimizer.c */
 /* A parameter's gradient is there: if it is the last micro-batch's, and completes a bucket, that is reduced. */
