@@ -3,6 +3,7 @@
 #include "base/numbering.h"
 #include <lumos/stream.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,13 @@ struct lumos_built_task lumos_build_task(struct lumos_builder *builder, uint32_t
 
 void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual) {
   lumos_task_timing(builder->job, &builder->job->tasks.items[task.number])->residual = residual;
+}
+
+void lumos_build_stretched_end(struct lumos_builder *builder, struct lumos_built_task task, double factor) {
+  struct lumos_timing *timing = lumos_task_timing(builder->job, &builder->job->tasks.items[task.number]);
+  if (timing->end_residual != LUMOS_ABSENT) {
+    timing->end_residual = llround((double)timing->end_residual * factor);
+  }
 }
 
 static struct lumos_comm *comm_of(struct lumos_builder *builder, struct lumos_built_task task) {

@@ -3,7 +3,7 @@
 #include "cost/hardware.h"
 #include "rebuild/gradients.h"
 #include "rebuild/library.h"
-#include "rebuild/roles.h"
+#include "rebuild/sharded.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,8 +100,9 @@ bool rebuild_accumulate(struct lumos_job *built, const struct lumos_job *from, s
   if (!lacks_additions(built, from)) {
     return true;
   }
+  bool shares = rebuild_is_fully_sharded(from); /* they add up shares, of which nothing is recorded */
   if (!find_bandwidth(from, &bandwidth, error) ||
-      (bandwidth > 0 && !weave_all(built, from, bandwidth, &added, error))) {
+      (bandwidth > 0 && !shares && !weave_all(built, from, bandwidth, &added, error))) {
     return false;
   }
   if (added > 0) {
@@ -110,10 +111,13 @@ bool rebuild_accumulate(struct lumos_job *built, const struct lumos_job *from, s
                    "nothing is added there. The additions take what the memory's bandwidth says",
                    "record a step of two micro-batches");
   } else {
-    lumos_job_note(built, "transform.gradients_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-                   "the time to add up the gradients of micro-batches is missing from the prediction: the recorded "
-                   "step has one micro-batch, and shapes of gradients or the bandwidth of its GPU are not known",
-                   "record a step of two micro-batches");
+    lumos_job_note(
+        built, "transform.gradients_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+        shares ? "the time to add up the gradients of micro-batches is missing from the prediction: the "
+                 "recorded step has one micro-batch, and fully sharded replicas add up shares of gradients"
+               : "the time to add up the gradients of micro-batches is missing from the prediction: the recorded "
+                 "step has one micro-batch, and shapes of gradients or the bandwidth of its GPU are not known",
+        "record a step of two micro-batches");
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include "cost/operation.h"
 #include "job/remove.h"
 #include "rebuild/gradients.h"
+#include "rebuild/sharded.h"
 #include "rebuild/weights.h"
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,27 @@ static void stop_thread(const struct stop *stop, const struct lumos_lane *lane) 
   }
 }
 
+static void remove_with_launched(struct lumos_job *built, uint8_t *gone) {
+  for (uint32_t t = 0; t < built->tasks.count; t++) {
+    uint32_t call = built->tasks.items[t].call;
+    gone[t] |= call != LUMOS_NONE && gone[call];
+  }
+  lumos_job_remove(built, gone);
+}
+
+void rebuild_gather_once(struct lumos_job *built, const struct lumos_job *from) {
+  uint32_t *likes = rebuild_find_likes(built, from);
+  const struct stop stop = {.built = built, .from = from, .likes = likes};
+  uint8_t *gone = lumos_allocate_zeroed(built->tasks.count + 1, 1);
+  for (uint32_t t = 0; t < built->tasks.count; t++) {
+    gone[t] = !lumos_on_stream(built, &built->tasks.items[t]) && is_put_in(&stop, t) &&
+              rebuild_gathers_before(from, likes[t]);
+  }
+  remove_with_launched(built, gone);
+  free(gone);
+  free(likes);
+}
+
 void rebuild_stop_early(struct lumos_job *built, const struct lumos_job *from) {
   uint32_t *likes = rebuild_find_likes(built, from);
   struct stop stop = {.built = built,
@@ -156,11 +178,7 @@ void rebuild_stop_early(struct lumos_job *built, const struct lumos_job *from) {
       stop_thread(&stop, &built->lanes.items[l]);
     }
   }
-  for (uint32_t t = 0; t < built->tasks.count; t++) {
-    uint32_t call = built->tasks.items[t].call;
-    stop.gone[t] |= call != LUMOS_NONE && stop.gone[call];
-  }
-  lumos_job_remove(built, stop.gone);
+  remove_with_launched(built, stop.gone);
   free(stop.products);
   free(stop.launches);
   free(stop.gone);

@@ -23,4 +23,8 @@ void rebuild_strip_again(struct lumos_job *built, const struct lumos_job *from);
  * is there again (torch/utils/checkpoint.py, early_stop), so what begins with the last product of a layer goes. O(tasks). */
 void rebuild_stop_early(struct lumos_job *built, const struct lumos_job *from);
 
+/* Of such a job, too: what PyTorch's fully sharded replicas do to gather a layer's parameters before its forward pass goes, for they are
+ * there, for its backward pass. O(tasks x depth of ops). */
+void rebuild_gather_once(struct lumos_job *built, const struct lumos_job *from);
+
 #endif

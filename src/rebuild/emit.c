@@ -10,6 +10,7 @@
 #include "rebuild/rooms.h"
 #include "rebuild/schedule.h"
 #include "rebuild/seams.h"
+#include "rebuild/sharded.h"
 #include "rebuild/spans.h"
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,8 @@ struct emission {
   /* What transfers between stages, and collectives, wait for beside kernels, in another configuration. */
   struct rebuild_rooms rooms[2];
   struct rebuild_joining *joining;
+  int32_t shares;    /* as of the plan */
+  uint8_t *of_share; /* by task: rebuild_find_shares; NULL: shares are as recorded */
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
   struct built *built;            /* by item */
@@ -136,6 +139,7 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   own.lag = lag == LUMOS_ABSENT ? own.lag : lag;
   bool fixed = !lumos_on_stream(from, task) || task->kind == LUMOS_COPY;
   int32_t scale = fixed ? 0 : clears(from, task) ? item->transfers : item->kernels;
+  scale = scale == 0 && emission->of_share != NULL && emission->of_share[like] ? emission->shares : scale;
   own.dur = scale == 0 ? own.dur : scaled(own.dur, scale);
   if (item->slower != 0 && !lumos_is_communication(task->kind)) {
     own.dur += scaled(own.dur, item->slower);
@@ -643,6 +647,8 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   list_deps(emission);
   find_patterns(emission);
   emission->joining = rebuild_joining_new(from, plan);
+  emission->shares = plan->shares;
+  emission->of_share = plan->shares == 0 ? NULL : rebuild_find_shares(from);
   emission->lanes = lumos_allocate(from->lanes.count * sizeof *emission->lanes);
   emission->same = lumos_allocate(from->lanes.count * sizeof *emission->same);
   emission->latest = lumos_allocate(from->lanes.count * sizeof *emission->latest);
@@ -662,6 +668,7 @@ static void close_emission(struct emission *emission) {
   free(emission->deps);
   free(emission->same);
   free(emission->latest);
+  free(emission->of_share);
   if (!emission->recorded) {
     rebuild_seams_free(&emission->seams);
   }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { ALL_AXES = 16 }; /* sets of enum rebuild_axis */
+enum { SCALARS = 256 }; /* bytes of a norm or a loss, at most, which are no parameters' (chosen) */
 
 struct operation {     /* of one member */
   uint32_t collective; /* that its recorded task is a member of */
@@ -268,7 +269,9 @@ void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *ra
   bool between_stages = false;
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1]; i++) {
     uint32_t collective = joining->of[i];
-    bool scales = (joining->axes[collective] & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0;
+    bool among = (joining->axes[collective] & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0;
+    int64_t bytes = joining->from->collectives.items[collective].bytes;
+    bool scales = among && (bytes == LUMOS_ABSENT || bytes > SCALARS);
     struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank, task};
     if (joining->plan->recorded || !rebuild_is_pair(&joining->from->collectives.items[collective])) {
       struct members *members = channel_for(joining, rank, collective, like);
@@ -302,9 +305,9 @@ static double common_of(const struct lumos_job *job, const struct lumos_collecti
   return error == NULL ? 0 : lumos_decimal_value(error->sigma);
 }
 
-/* What it takes among the ranks that it has now, and of the bytes that it has now. */
-static void resize(struct rebuild_joining *joining, const struct lumos_collective *like,
-                   const struct rebuild_numbers *ranks, int32_t scale, struct lumos_builder *builder) {
+/* What it takes among the ranks that it has now, and of the bytes that it has now. Returns it. */
+static int64_t resize(struct rebuild_joining *joining, const struct lumos_collective *like,
+                      const struct rebuild_numbers *ranks, int32_t scale, struct lumos_builder *builder) {
   struct lumos_transfer_shape was = lumos_transfer_shape_of(lumos_transfers_placing(joining->transfers), like),
                               now = was;
   now.nodes = lumos_nodes_spanned(&joining->nodes, ranks->items, (uint32_t)ranks->count);
@@ -316,7 +319,8 @@ static void resize(struct rebuild_joining *joining, const struct lumos_collectiv
   }
   struct lumos_duration transfer = lumos_transfer_changed(joining->transfers, like->transfer, &was, &now, NULL, NULL);
   double unknown = scale != 0 && was.bytes == LUMOS_ABSENT ? (double)scale / LUMOS_WHOLE_SHARE : 1;
-  lumos_build_transfer(builder, llround(transfer.ns * unknown));
+  int64_t built = llround(transfer.ns * unknown);
+  lumos_build_transfer(builder, built);
   double put_in = common_of(joining->from, like), own = transfer.own;
   if (put_in > 0) {
     own = hypot(own, (double)like->transfer_error / fmax((double)like->transfer, 1));
@@ -330,6 +334,19 @@ static void resize(struct rebuild_joining *joining, const struct lumos_collectiv
         (int32_t)lround(sigma * LUMOS_WHOLE_SHARE),
         library ? REBUILD_LIBRARY_SOURCE : "leaving out shapes of the trace's own transfers in turn");
     lumos_build_transfer_error(builder, llround(fmin(own, 1) * transfer.ns), common);
+  }
+  return built;
+}
+
+/* The n-th operations of all members, whose collective takes so long. They end apart, the further the longer they transfer. */
+static void end_apart(const struct rebuild_joining *joining, const struct members *members, size_t n, int64_t transfer,
+                      struct lumos_builder *builder) {
+  for (size_t m = 0; m < members->count; m++) {
+    const struct operation *operation = &members->items[m].operations.items[n];
+    int64_t was = joining->from->collectives.items[operation->collective].transfer;
+    if (was > 0) {
+      lumos_build_stretched_end(builder, operation->task, (double)transfer / (double)was);
+    }
   }
 }
 
@@ -359,7 +376,7 @@ static void join_operations(struct rebuild_joining *joining, const struct member
   lumos_build_collective(builder, first->collective, tasks, (uint32_t)members->count,
                          recorded ? like->size : (int32_t)ranks->count);
   if (!recorded && like->transfer != LUMOS_ABSENT) {
-    resize(joining, like, ranks, first->scale, builder);
+    end_apart(joining, members, n, resize(joining, like, ranks, first->scale, builder), builder);
   }
 }
 

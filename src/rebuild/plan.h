@@ -34,7 +34,9 @@ struct rebuild_plan {
   struct lumos_model_description model; /* else: what is trained, and how it is spread */
   struct rebuild_pipeline pipeline;     /* else: in which order */
   bool begins_as_recorded; /* with what was launched before the recording, and threads when they began in it */
-  double unsure;           /* how unsure the slowest of all replicas is: a share of the step (slowest.h) */
+  int32_t
+      shares; /* how long kernels take that go through a replica's share of parameters, in millionths; 0: as recorded */
+  double unsure; /* how unsure the slowest of all replicas is: a share of the step (slowest.h) */
   LUMOS_VECTOR(struct rebuild_rank) ranks;
 };
 

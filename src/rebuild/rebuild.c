@@ -407,8 +407,11 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     rebuild_strip_alone(both.built, job);
     if (asked->recompute == LUMOS_RECOMPUTE_NONE) {
       rebuild_strip_again(both.built, job);
-    } else if (asked->recompute == LUMOS_RECOMPUTE_FULL && !rebuild_is_megatron(job)) {
-      rebuild_stop_early(both.built, job);
+    } else if (asked->recompute == LUMOS_RECOMPUTE_FULL) {
+      rebuild_gather_once(both.built, job);
+      if (!rebuild_is_megatron(job)) {
+        rebuild_stop_early(both.built, job);
+      }
     }
   }
   if (done && (!rebuild_shards(both.built, job, asked->sequence_parallel, error) ||

@@ -298,6 +298,12 @@ static bool settle_schedule(struct replan *replan, struct lumos_error *error) {
                     to->stages, to->micro_batches, nearest(to->micro_batches, to->stages, text, sizeof text));
 }
 
+/* What a replica's share is of the recorded one. */
+static int32_t share_of(const struct rebuild_recorded *recorded, int32_t replicas) {
+  int64_t share = (int64_t)LUMOS_WHOLE_SHARE * recorded->replicas / replicas;
+  return replicas == recorded->replicas ? 0 : share < 1 ? 1 : share < INT32_MAX ? (int32_t)share : INT32_MAX;
+}
+
 static bool settle(struct replan *replan, const struct lumos_rebuild *asked, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   struct lumos_rebuild *to = &replan->to;
@@ -319,6 +325,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   model->sizes.dp = to->replicas;
   replan->plan->pipeline =
       (struct rebuild_pipeline){to->schedule, to->stages, to->chunks, to->micro_batches, recorded->pipeline.joint};
+  replan->plan->shares = share_of(recorded, to->replicas);
   return check_sizes(replan, error) && split_layers(replan, error);
 }
 

@@ -1,4 +1,5 @@
 #include "rebuild/step.h"
+#include <string.h>
 
 /* ---- which recorded pass is a pattern ---- */
 
@@ -109,12 +110,15 @@ static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task
   return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
 }
 
-/* A sum over replicas, for which a pass is interrupted; LUMOS_NONE: the block is for something else. */
+/* A sum over replicas, for which a pass is interrupted; LUMOS_NONE: the block is for something else, such as the parameters that fully
+ * sharded replicas gather for each pass. */
 static uint32_t find_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
   bool back = block->phase == LUMOS_BACKWARD || block->phase == LUMOS_WEIGHT;
   for (uint32_t i = 0; i < block->device_count && block->part == 0 && back; i++) {
     uint32_t task = blocks->devices[block->device_first + i];
-    if (is_for_replicas(blocks->job, &blocks->job->tasks.items[task])) {
+    const char *op =
+        lumos_string(blocks->job->strings, lumos_detail_of(blocks->job, &blocks->job->tasks.items[task])->comm.op);
+    if (is_for_replicas(blocks->job, &blocks->job->tasks.items[task]) && strcmp(op, "all_gather") != 0) {
       return task;
     }
   }

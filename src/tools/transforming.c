@@ -58,6 +58,22 @@ static bool is_of_recording(const struct transform *transform) {
   return transform->apply == lumos_transform_unprofiled;
 }
 
+static bool is(const struct lumos_given *given, const char *option) { return strcmp(given->option, option) == 0; }
+
+/* A network is known before a job is rebuilt on it, wherever it stands: each transfer then follows from a recorded one, rather than from
+ * one that was re-estimated for another network. Only another GPU keeps its place before it, for its links are what a network changes. */
+static void put_networks_first(struct lumos_option_list *changes) {
+  for (size_t i = 0; i < changes->count; i++) {
+    size_t to = i;
+    for (size_t k = i; is(&changes->items[i], "network") && k-- > 0 && !is(&changes->items[k], "gpu");) {
+      to = transform_of(&changes->items[k])->apply == NULL ? k : to;
+    }
+    struct lumos_given given = changes->items[i];
+    memmove(&changes->items[to + 1], &changes->items[to], (i - to) * sizeof given);
+    changes->items[to] = given;
+  }
+}
+
 static bool apply_all(struct lumos_job *job, const struct lumos_option_list *changes, struct lumos_error *error) {
   bool good = true;
   for (size_t i = 0; good && i < changes->count;) {
@@ -87,6 +103,7 @@ bool tool_transforming_apply(struct lumos_job *job, const struct tool_transformi
       changes.items[changes.count++] = asked->items[i];
     }
   }
+  put_networks_first(&changes);
   bool good = asked->count > 0 || lumos_transform_begin(job, error);
   good = good && (!of_recording || lumos_transform_unprofiled(job, NULL, error)) && apply_all(job, &changes, error);
   free(changes.items);

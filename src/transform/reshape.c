@@ -474,19 +474,24 @@ static bool check_shards(const struct reshaping *reshaping, struct lumos_error *
              100 * (double)reshaping->unknown / (double)reshaping->all);
 }
 
-/* Frameworks fill buckets up to a size, so that more parameters make more of them. */
+/* Frameworks fill buckets up to a size, so that more parameters make more of them. Fully sharded replicas have none: they gather each layer's
+ * parameters in the forward pass, and sum its gradients. */
 static void note_buckets(const struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
-  bool reduces = false, changes = false;
-  for (size_t c = 0; c < job->collectives.count && !reduces; c++) {
-    const char *op = lumos_string(job->strings, job->collectives.items[c].op);
+  bool reduces = false, changes = false, gathers = false;
+  for (size_t c = 0; c < job->collectives.count && !gathers; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    const char *op = lumos_string(job->strings, collective->op);
     bool sums = strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce_scatter") == 0;
-    reduces = sums && reshaping->roles[job->collectives.items[c].group] == LUMOS_DATA;
+    bool of_replicas = collective->member_count > 0 && reshaping->roles[collective->group] == LUMOS_DATA;
+    reduces = reduces || (sums && of_replicas);
+    gathers = of_replicas && strcmp(op, "all_gather") == 0 &&
+              job->tasks.items[job->members.items[collective->member_first]].phase == LUMOS_FORWARD;
   }
   for (size_t r = 0; r < job->ranks.count; r++) {
     changes |= fabs(reshaping->parameters[r] - 1) > 0.01;
   }
-  if (reduces && changes) {
+  if (reduces && changes && !gathers) {
     lumos_job_note(reshaping->job, "transform.buckets_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "gradients are reduced in as many buckets as recorded, each of another size",
                    "add --bucket-mb with the size that buckets are filled to");

@@ -45,9 +45,9 @@ long=(
   'interleaved, again|--layers 8 --hidden 2048 --pp 2 --micro-batches 4 --schedule interleaved --vp 2|"--recompute full" "--recompute full --pp 4"'
   'three ways, no longer again|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute none --layers 8" "--recompute none --pp 4"'
   'fully sharded|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2" "--recompute full"'
-  'fully sharded, over nodes|--layers 6 --hidden 4096 --dp 4 --fsdp on --micro-batches 1 --node-size 4|"--layers 12" "--micro-batches 2" "--dp 16" "--dp 2" "--dp 8"'
+  'fully sharded, over nodes|--layers 6 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --node-size 4|"--layers 12" "--micro-batches 4" "--dp 16" "--dp 2" "--dp 8"'
   'fully sharded, tensor parallel|--layers 4 --hidden 4096 --tp 2 --dp 2 --fsdp on --micro-batches 2 --sequence-parallel on|"--layers 8" "--micro-batches 4" "--dp 4" "--dp 8" "--recompute full"'
-  'fully sharded, host-bound|--layers 4 --hidden 1024 --seq 1024 --dp 4 --fsdp on --micro-batches 2|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
+  'fully sharded, host-bound|--layers 4 --hidden 1024 --seq 1024 --dp 4 --fsdp on --micro-batches 2 --steps 8|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
   'fully sharded, no longer again|--layers 4 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --recompute full|"--recompute none" "--dp 8"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
@@ -142,6 +142,7 @@ cases() {
   compare_shares recorded "$job" 'as recorded' unchanged no
   for change in "${list[@]}"; do
     group=${change%% *} group=${group#--}
+    [[ $options != *--fsdp* ]] || group=fsdp
     rm -rf changed
     # shellcheck disable=SC2086
     emulated-cluster $options $without $change --ranks none changed || fail "$job, $change: the emulated cluster fails"
