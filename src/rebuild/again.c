@@ -134,12 +134,23 @@ static void stop_thread(const struct stop *stop, const struct lumos_lane *lane) 
   }
 }
 
-static void remove_with_launched(struct lumos_job *built, uint8_t *gone) {
+static void add_launched(const struct lumos_job *built, uint8_t *gone) {
   for (uint32_t t = 0; t < built->tasks.count; t++) {
     uint32_t call = built->tasks.items[t].call;
     gone[t] |= call != LUMOS_NONE && gone[call];
   }
-  lumos_job_remove(built, gone);
+}
+
+/* What waited for it waits for nothing in its place. */
+static void remove_waits(struct lumos_job *built, const uint8_t *gone) {
+  size_t kept = 0;
+  for (size_t d = 0; d < built->deps.count; d++) {
+    const struct lumos_dep dep = built->deps.items[d];
+    if (!gone[dep.dst] && (dep.src == LUMOS_NONE || !gone[dep.src])) {
+      built->deps.items[kept++] = dep;
+    }
+  }
+  built->deps.count = kept;
 }
 
 void rebuild_gather_once(struct lumos_job *built, const struct lumos_job *from) {
@@ -150,7 +161,9 @@ void rebuild_gather_once(struct lumos_job *built, const struct lumos_job *from) 
     gone[t] = !lumos_on_stream(built, &built->tasks.items[t]) && is_put_in(&stop, t) &&
               rebuild_gathers_before(from, likes[t]);
   }
-  remove_with_launched(built, gone);
+  add_launched(built, gone);
+  remove_waits(built, gone);
+  lumos_job_remove(built, gone);
   free(gone);
   free(likes);
 }
@@ -178,7 +191,8 @@ void rebuild_stop_early(struct lumos_job *built, const struct lumos_job *from) {
       stop_thread(&stop, &built->lanes.items[l]);
     }
   }
-  remove_with_launched(built, stop.gone);
+  add_launched(built, stop.gone);
+  lumos_job_remove(built, stop.gone);
   free(stop.products);
   free(stop.launches);
   free(stop.gone);

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "rebuild/label.h"
+#include "rebuild/sharded.h"
 #include "rebuild/transfers.h"
 #include <stdlib.h>
 
@@ -46,9 +47,16 @@ static uint8_t *find_hand_overs(const struct lumos_job *job) {
   return handing;
 }
 
-/* By task: does a block begin there, whatever it is for? */
+/* By task: does a block begin there, whatever it is for? What gathers a layer's parameters comes before all else of its way back, also
+ * before what is computed again there. */
 static uint8_t *find_cuts(const struct lumos_job *job, const uint8_t *handing) {
   uint8_t *cuts = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  bool gathers = false, sharded = rebuild_is_fully_sharded(job);
+  for (uint32_t t = 0; t < job->tasks.count && sharded; t++) {
+    bool before = gathers;
+    gathers = !lumos_on_stream(job, &job->tasks.items[t]) && rebuild_gathers_before_back(job, t);
+    cuts[t] = gathers != before;
+  }
   for (size_t t = 0; t < job->tasks.count; t++) {
     cuts[t] |= (handing[t] & IS_HANDED) != 0;
     cuts[t + 1] |= (handing[t] & HANDS_OVER) != 0;

@@ -51,7 +51,8 @@ static void look_at_optimizer(struct rebuild_recorded *recorded) {
     bool updates = task->phase == LUMOS_OPTIMIZER_PHASE && (gathers || strcmp(op, "reduce_scatter") == 0);
     recorded->sharded = task->kind == LUMOS_COLLECTIVE && updates;
   }
-  recorded->sharded = recorded->sharded || rebuild_is_fully_sharded(job);
+  recorded->gathers = rebuild_is_fully_sharded(job);
+  recorded->sharded = recorded->sharded || recorded->gathers;
 }
 
 /* What several stages sum is the gradient of the embedding, which is the head's, too. */

@@ -20,6 +20,7 @@ struct rebuild_recorded {
   bool apart;           /* gradients of weights have passes of their own */
   bool parts;           /* they can be put off: every layer of a backward pass shows them */
   bool sharded;         /* every replica updates a part of the parameters, and gathers the others */
+  bool gathers;         /* for each pass, as fully sharded replicas do */
 };
 
 /* False, with what to record, where that does not show. O(blocks x passes). */

@@ -38,6 +38,11 @@ bool rebuild_gathers_before(const struct lumos_job *job, uint32_t task) {
   return span_named(job, task, hooks, sizeof hooks / sizeof *hooks) != LUMOS_NONE;
 }
 
+bool rebuild_gathers_before_back(const struct lumos_job *job, uint32_t task) {
+  static const char *const hooks[] = {"FSDP::pre_backward", "FullyShardedDataParallel._pre_backward"};
+  return span_named(job, task, hooks, sizeof hooks / sizeof *hooks) != LUMOS_NONE;
+}
+
 struct hook {               /* what it launches, by task */
   uint32_t gather, scatter; /* LUMOS_NONE: nothing such */
 };

@@ -1,4 +1,6 @@
 #include "rebuild/step.h"
+
+#include "rebuild/sharded.h"
 #include <string.h>
 
 /* ---- which recorded pass is a pattern ---- */
@@ -319,20 +321,44 @@ static void add_again(const struct rebuild_writer *writer, const struct rebuild_
   }
 }
 
+/* What fully sharded replicas do before a layer goes back. Returns the rest of the piece. */
+static struct rebuild_piece add_gathers(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
+                                        const struct rebuild_piece *piece, const struct rebuild_slot *slot,
+                                        int32_t layer) {
+  const struct rebuild_blocks *blocks = writer->recorded->blocks;
+  struct rebuild_piece rest = *piece;
+  while (rest.count > 0 && writer->recorded->gathers) {
+    uint32_t b = passes->blocks.items[rest.first];
+    if (!rebuild_gathers_before_back(blocks->job, blocks->items.items[b].first)) {
+      break;
+    }
+    add_block(writer, b, slot, layer);
+    rest.first++;
+    rest.count--;
+  }
+  return rest;
+}
+
 static void add_layers(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
                        const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
   const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
   const struct rebuild_pass *put_off = find_put_off(writer, slot, passes, pass);
   int32_t count = (int32_t)rebuild_count_layers(passes, pass);
+  /* Of two layers the last is like others; but of fully sharded replicas the last one back gathers no other's parameters. */
+  bool ahead = writer->recorded->gathers && slot->phase == LUMOS_BACKWARD;
+  int32_t between = ahead ? 0 : count - 1;
   for (int32_t i = 0; i < chunk->layers && count > 0; i++) {
-    int32_t like = place_like(i, chunk->layers, count, count - 1);
+    int32_t like = place_like(i, chunk->layers, count, between);
     int32_t layer = chunk->first_layer + (slot->phase == LUMOS_FORWARD ? i : chunk->layers - 1 - i);
     int32_t itself = writer->same_layers ? find_layer(passes, pass, layer) : -1;
     like = itself >= 0 ? itself : like;
-    struct rebuild_writer own = turned(writer, itself >= 0 ? 0 : repeats_of(i, chunk->layers, count, count - 1));
+    struct rebuild_writer own = turned(writer, itself >= 0 ? 0 : repeats_of(i, chunk->layers, count, between));
     const struct rebuild_piece *piece = nth_piece(passes, pass, LUMOS_PART_LAYER, like);
+    struct rebuild_piece rest = {0};
     if (writer->again && slot->phase == LUMOS_BACKWARD && piece != NULL) {
+      rest = add_gathers(&own, passes, piece, slot, layer);
       add_again(&own, slot, passes, pass, piece, layer);
+      piece = &rest;
     }
     add_piece(&own, passes, piece, nth_piece(passes, put_off, LUMOS_PART_LAYER, like), slot, layer);
   }

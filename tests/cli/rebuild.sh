@@ -15,6 +15,7 @@ short=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 8" "--micro-batches 4" "--pp 2" "--dp 4 --bucket-mb 100"'
   'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8" "--schedule zb-h1" "--schedule interleaved --vp 2"'
   'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4" "--recompute full"'
+  'fully sharded|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--dp 8" "--dp 2" "--recompute full"'
   'computed again|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --recompute full|"--recompute none"'
 )
 # Of some jobs more steps are recorded, for what they do in two is chance: a pipeline of two bound by their CPUs has a bubble of 21 to 30 % in true runs
@@ -44,7 +45,7 @@ long=(
   'zero bubble, again|--layers 8 --hidden 2048 --pp 4 --micro-batches 4 --schedule zb-h1|"--recompute full"'
   'interleaved, again|--layers 8 --hidden 2048 --pp 2 --micro-batches 4 --schedule interleaved --vp 2|"--recompute full" "--recompute full --pp 4"'
   'three ways, no longer again|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute none --layers 8" "--recompute none --pp 4"'
-  'fully sharded|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2" "--recompute full"'
+  'fully sharded, deeper|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--layers 8" "--micro-batches 4"'
   'fully sharded, over nodes|--layers 6 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --node-size 4|"--layers 12" "--micro-batches 4" "--dp 16" "--dp 2" "--dp 8"'
   'fully sharded, tensor parallel|--layers 4 --hidden 4096 --tp 2 --dp 2 --fsdp on --micro-batches 2 --sequence-parallel on|"--layers 8" "--micro-batches 4" "--dp 4" "--dp 8" "--recompute full"'
   'fully sharded, host-bound|--layers 4 --hidden 1024 --seq 1024 --dp 4 --fsdp on --micro-batches 2 --steps 8|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
@@ -63,9 +64,10 @@ bars=(
   'overlap-gradients|1 1.5|0|how long replicas then wait for each other'
   'distributed-optimizer|0.8 1|0|without it the emulated cluster converts weights in the forward pass, as autocast does; behind the update here, as Megatron-LM'
   'recompute|0.7 2.1|0|products of tensor-parallel layers take another time beside their all-reduce than alone'
+  'fsdp|2 9.6|0|tensor-parallel ranks of many replicas transfer at times of their own, which slows what passes the same links: here more of them do at once'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )
-all='all|1.2 4|0|'
+all='all|1.2 9.6|0|'
 
 # value NAME DEFAULT OPTIONS: the last value of an option.
 value() { sed -nE "s/.*--$1 ([0-9]+).*/\1/p; t; s/.*/$2/p" <<<"$3"; }

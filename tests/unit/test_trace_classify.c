@@ -43,6 +43,10 @@ static const struct {
     {"void multimem_one_shot_reduce<x>(x)", "", LUMOS_COLLECTIVE},
     {"void transformer_engine::normalization::ln_fwd_tuned_kernel<x>(x)", "", LUMOS_NORM},
     {"void at::native::(anonymous namespace)::chunk_cat_cuda_kernel<x>(x)", "aten::_chunk_cat", LUMOS_ELEMENTWISE},
+    {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<2>, "
+     "CopyFunctor<c10::BFloat16, "
+     "float, 2, 1, 1>, at::native::Copy<c10::BFloat16, float> >(x)",
+     "aten::_foreach_copy_", LUMOS_ELEMENTWISE},
     {"nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "aten::mm", LUMOS_GEMM},
     {"volta_sgemm_128x64_tn", "", LUMOS_GEMM},
     {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", "", LUMOS_GEMM},

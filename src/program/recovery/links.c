@@ -3,12 +3,14 @@
  *
  * What a forward operator launched says in which pass and layer it was; one that launched nothing was where its
  * neighbours in time were, if they agree. Backward work outside of tied operators (gradients are accumulated, say)
- * belongs where the work before it does. A backward pass is for the micro-batch of the forward pass that most of its
+ * belongs where the work before it does, but for what PyTorch's fully sharded replicas do before a layer goes back: that
+ * belongs to the work behind it. A backward pass is for the micro-batch of the forward pass that most of its
  * work is tied to.
  */
 #include "program/recovery/recovery.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { UNKNOWN = LUMOS_NO_LAYER - 1, SEVERAL = LUMOS_NO_LAYER - 2 };
 enum { LEAST_TIED = 4 }; /* one element in so many, or the numbers are of no use */
@@ -134,19 +136,45 @@ static bool is_known(struct origin origin, uint32_t forward) {
   return origin.pass == forward && origin.layer != SEVERAL && origin.layer != UNKNOWN;
 }
 
+/* Is it launched by a hook that PyTorch's fully sharded replicas run before a module goes back (torch/distributed/fsdp)? */
+static bool is_before_back(const struct linker *linker, const struct lumos_element *element) {
+  static const char *const hooks[] = {"FSDP::pre_backward", "FullyShardedDataParallel._pre_backward"};
+  const struct lumos_job *job = linker->program->job;
+  for (uint32_t span = span_of(linker, element); span != LUMOS_NONE; span = job->spans.items[span].parent) {
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+      if (strncmp(lumos_string(job->strings, job->spans.items[span].name), hooks[i], strlen(hooks[i])) == 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /* Communication goes by its own tie, or stays where repetition has put it. */
+static void link_element(struct linker *linker, uint32_t i, bool known, struct origin origin) {
+  struct lumos_element *element = &linker->program->elements.items[i];
+  if (!element->apart && (known || !lumos_is_communication(lumos_element_task(linker->program, element)->kind))) {
+    element->layer = origin.layer;
+    element->part = origin.part;
+  }
+}
+
 static void link_layers(struct linker *linker, struct lumos_pass *pass) {
-  struct lumos_program *program = linker->program;
+  const struct lumos_element *elements = linker->program->elements.items;
+  uint32_t end = pass->first + pass->count, waiting = pass->first; /* for the work behind a hook: from here on */
   struct origin last = {.pass = pass->forward, .layer = LUMOS_NO_LAYER, .part = LUMOS_PART_HEAD};
-  for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
-    struct lumos_element *element = &program->elements.items[i];
-    struct origin origin = origin_of(linker, element);
+  for (uint32_t i = pass->first; i < end; i++) {
+    struct origin origin = origin_of(linker, &elements[i]);
     bool known = is_known(origin, pass->forward);
     last = known ? origin : last;
-    if (!element->apart && (known || !lumos_is_communication(lumos_element_task(program, element)->kind))) {
-      element->layer = last.layer;
-      element->part = last.part;
+    if (!known && is_before_back(linker, &elements[i])) {
+      continue;
     }
+    link_element(linker, i, known, last);
+    for (; waiting < i; waiting++) {
+      link_element(linker, waiting, false, last);
+    }
+    waiting = i + 1;
   }
 }
 
