@@ -108,7 +108,7 @@ enum instruction_kind {
   DO_SKIP,    /* nothing: skipped; `name` is of the last op that is left out, NULL: none */
 };
 
-enum { MOST_EVENTS = 512 }; /* of a rank */
+enum { MOST_EVENTS = 256 }; /* of a rank */
 
 struct instruction {
   uint8_t kind, frame, call, stream;

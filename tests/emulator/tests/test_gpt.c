@@ -576,7 +576,7 @@ static void check_label(struct order_check *check, enum thread thread, struct la
 }
 
 /* For those who ask for a future, which here nobody does. */
-static bool is_future(int event) { return event >= EVENT_FUTURE && event < EVENT_FUTURE + WORKING_STREAMS; }
+static bool is_future(int event) { return event >= EVENT_FUTURE && event < EVENT_FUTURE + EVENT_STREAMS; }
 
 static void check_order(void *self, enum thread thread, const struct instruction *instruction,
                         const struct work *work) {

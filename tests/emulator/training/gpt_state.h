@@ -360,13 +360,13 @@ int gpt_sequence_shards(const struct setup *setup);
 /* Events of a rank. A stream's two serve one collective after another; exchanges and buckets, of which several are
  * under way, go round. */
 enum {
-  EVENT_READY = 0,                             /* + stream: its input is there */
-  EVENT_DONE = WORKING_STREAMS,                /* + stream: the work is done */
-  EVENT_FUTURE = EVENT_DONE + WORKING_STREAMS, /* + stream: the same, for those who hold its future */
-  EVENT_NCCL_FREE =
-      EVENT_FUTURE + WORKING_STREAMS, /* + stream: NCCL's own beside it came so far; and that one's mark */
-  EVENT_NCCL_DONE = EVENT_NCCL_FREE + WORKING_STREAMS,
-  EVENT_INPUT = EVENT_NCCL_DONE + WORKING_STREAMS, /* a micro-batch's data is on the device */
+  EVENT_STREAMS = STREAM_COPY + 1,                /* those that have events of their own kinds */
+  EVENT_READY = 0,                                /* + stream: its input is there */
+  EVENT_DONE = EVENT_STREAMS,                     /* + stream: the work is done */
+  EVENT_FUTURE = EVENT_DONE + EVENT_STREAMS,      /* + stream: the same, for those who hold its future */
+  EVENT_NCCL_FREE = EVENT_FUTURE + EVENT_STREAMS, /* + stream: NCCL's own beside it came so far; and that one's mark */
+  EVENT_NCCL_DONE = EVENT_NCCL_FREE + EVENT_STREAMS,
+  EVENT_INPUT = EVENT_NCCL_DONE + EVENT_STREAMS, /* a micro-batch's data is on the device */
   EVENT_EXCHANGE,
   EXCHANGE_EVENTS = 64,
   EVENT_BUCKET = EVENT_EXCHANGE + EXCHANGE_EVENTS,
