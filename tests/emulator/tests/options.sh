@@ -35,6 +35,11 @@ while read -r option argument least most; do
 done <limits
 for text in '' ' 5' -5 ' -5' +5 0x5 5e0 18446744073709551616; do refuses "--seed $text: " --seed "$text"; done
 for text in '' ' 0' 0- -0 +0 0,,1 0x0 0--1 1-0 1 99999999999999999999; do refuses '--ranks' --ranks "$text"; done
+for others in '' '--dp 2 --pp 2' '--dp 2 --schedule zb-h1' '--dp 2 --distributed-optimizer on' '--dp 2 --graphs layers'; do
+  # shellcheck disable=SC2086
+  refuses '--fsdp: with --dp of at least 2' --fsdp on $others
+done
+takes --fsdp on --dp 2 --recompute full --leave-out gradients
 takes --seed 18446744073709551615
 takes --hidden 64 --heads 1 --jitter .5 --nic-bandwidth 1e2 --contention 0,10 --scale gemm=0 --scale host=1e-3 --straggler 0=0.001 --slow-host 0=1 --seed 0
 
