@@ -95,25 +95,33 @@ static int64_t workspaces(const struct memory_step *memory, const struct lumos_d
 struct replicas {
   int64_t size;   /* of the largest group whose gradients are reduced; 1: there are none */
   bool scattered; /* each replica gets a share of the sums, so it has only that share of the optimizer's state */
+  bool gathers;   /* parameters, in forward passes: they are fully sharded (PyTorch's FSDP) */
 };
+
+static const struct lumos_group *group_of_replicas(const struct lumos_job *job, lumos_string_id id) {
+  for (size_t g = 0; g < job->groups.count; g++) {
+    const struct lumos_group *group = &job->groups.items[g];
+    if (group->id == id && group->role == LUMOS_DATA && group->size > 1) {
+      return group;
+    }
+  }
+  return NULL;
+}
 
 static struct replicas replicas_of(const struct memory_step *memory) {
   const struct lumos_job *job = memory->job;
   const struct lumos_rank *rank = &job->ranks.items[memory->rank];
-  struct replicas replicas = {1, false};
+  struct replicas replicas = {1, false, false};
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     const struct lumos_comm *comm = &lumos_detail_of(job, &job->tasks.items[t])->comm;
     const char *op = comm->op == LUMOS_NO_STRING ? "" : lumos_string(job->strings, comm->op);
-    bool scatters = strcmp(op, "reduce_scatter") == 0;
-    if (!scatters && strcmp(op, "all_reduce") != 0) {
-      continue;
-    }
-    for (size_t g = 0; g < job->groups.count; g++) {
-      const struct lumos_group *group = &job->groups.items[g];
-      if (group->id == comm->group && group->role == LUMOS_DATA && group->size > replicas.size) {
-        replicas.size = group->size;
-        replicas.scattered = scatters;
-      }
+    bool scatters = strcmp(op, "reduce_scatter") == 0, gathers = strcmp(op, "all_gather") == 0;
+    const struct lumos_group *group =
+        scatters || gathers || strcmp(op, "all_reduce") == 0 ? group_of_replicas(job, comm->group) : NULL;
+    replicas.gathers |= group != NULL && gathers && job->tasks.items[t].phase == LUMOS_FORWARD;
+    if (group != NULL && !gathers && group->size > replicas.size) {
+      replicas.size = group->size;
+      replicas.scattered = scatters;
     }
   }
   return replicas;
@@ -192,12 +200,14 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
   struct memory_step memory;
   memory_step_read(&memory, job, rank);
   int64_t kept = states(&memory);
-  *footprint = (struct lumos_footprint){
-      .state = memory.state == LUMOS_MEMORY_KNOWN && kept == LUMOS_ABSENT ? LUMOS_MEMORY_NO_OPTIMIZER : memory.state};
+  struct replicas replicas = replicas_of(&memory);
+  bool known = memory.state == LUMOS_MEMORY_KNOWN;
+  *footprint = (struct lumos_footprint){.state = known && replicas.gathers       ? LUMOS_MEMORY_SHARDED
+                                                 : known && kept == LUMOS_ABSENT ? LUMOS_MEMORY_NO_OPTIMIZER
+                                                                                 : memory.state};
   if (footprint->state == LUMOS_MEMORY_KNOWN) {
     int64_t constant[LUMOS_MEMORY_PARTS] = {0};
     constant[LUMOS_MEMORY_PARAMETERS] = memory.parameter_bytes;
-    struct replicas replicas = replicas_of(&memory);
     constant[LUMOS_MEMORY_OPTIMIZER] = kept * memory.parameter_bytes / (replicas.scattered ? replicas.size : 1);
     constant[LUMOS_MEMORY_GRADIENTS] =
         replicas.size > 1 ? memory.parameter_bytes : 0; /* the buckets that are reduced */

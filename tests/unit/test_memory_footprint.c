@@ -192,6 +192,26 @@ static void replicas_share_the_optimizer(void **state) {
   }
 }
 
+/* Replicas that gather parameters for forward passes have but shares of them; gathered behind the update they are there throughout. */
+static void what_fully_sharded_replicas_keep_is_not_known(void **state) {
+  (void)state;
+  static const uint8_t phases[] = {LUMOS_OPTIMIZER_PHASE, LUMOS_FORWARD};
+  for (int sharded = 0; sharded < 2; sharded++) {
+    const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
+    struct lumos_job *job = job_of_runs(runs, 3, true);
+    struct lumos_group group = lumos_group_empty;
+    group.id = word(job, "7");
+    group.role = LUMOS_DATA;
+    group.size = 4;
+    lumos_vector_push(&job->groups, group);
+    detail(job, 0)->comm.op = word(job, "all_gather");
+    detail(job, 0)->comm.group = word(job, "7");
+    job->tasks.items[0].phase = phases[sharded];
+    assert_int_equal(footprint_of(job).state, sharded ? LUMOS_MEMORY_SHARDED : LUMOS_MEMORY_KNOWN);
+    lumos_job_free(job);
+  }
+}
+
 static void what_is_not_recorded_is_not_known(void **state) {
   (void)state;
   const struct run whole[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
@@ -233,6 +253,7 @@ int main(void) {
       cmocka_unit_test(micro_batches_in_flight_add_up),
       cmocka_unit_test(micro_batches_in_turn_share_gradients),
       cmocka_unit_test(replicas_share_the_optimizer),
+      cmocka_unit_test(what_fully_sharded_replicas_keep_is_not_known),
       cmocka_unit_test(what_is_not_recorded_is_not_known),
       cmocka_unit_test(a_gpu_has_what_was_recorded_or_what_the_table_says),
   };
