@@ -5,6 +5,7 @@
 #include "rebuild/sharded.h"
 #include "rebuild/transfers.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- cutting ---- */
 
@@ -327,6 +328,28 @@ void rebuild_blocks_free(struct rebuild_blocks *blocks) {
   free(blocks->of_task);
   free(blocks->devices);
   free(blocks->place);
+}
+
+static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task *task) {
+  lumos_string_id group = lumos_detail_of(job, task)->comm.group;
+  uint8_t role = 0;
+  for (size_t g = 0; g < job->groups.count; g++) {
+    role = job->groups.items[g].id == group ? job->groups.items[g].role : role;
+  }
+  return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
+}
+
+uint32_t rebuild_block_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
+  bool back = block->phase == LUMOS_BACKWARD || block->phase == LUMOS_WEIGHT;
+  for (uint32_t i = 0; i < block->device_count && block->part == 0 && back; i++) {
+    uint32_t task = blocks->devices[block->device_first + i];
+    const char *op =
+        lumos_string(blocks->job->strings, lumos_detail_of(blocks->job, &blocks->job->tasks.items[task])->comm.op);
+    if (is_for_replicas(blocks->job, &blocks->job->tasks.items[task]) && strcmp(op, "all_gather") != 0) {
+      return task;
+    }
+  }
+  return LUMOS_NONE;
 }
 
 static int by_number(const void *left, const void *right) {

@@ -35,6 +35,9 @@ struct rebuild_blocks {
 
 /* Cut a job, at stage graph or later, whose tasks on threads have measured starts. O(tasks log blocks). */
 void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights);
+/* A sum over replicas for which a pass is interrupted, a task on a stream; LUMOS_NONE: the block is for something else, such as the
+ * parameters that fully sharded replicas gather for each pass. O(its tasks on streams x groups). */
+uint32_t rebuild_block_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block);
 void rebuild_blocks_free(struct rebuild_blocks *blocks);
 
 /* The numbers of the steps that blocks are of, ascending. The caller frees the vector. */

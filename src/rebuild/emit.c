@@ -61,19 +61,53 @@ struct emission {
 
 /* ---- what is the same for all ranks ---- */
 
+/* In another configuration sums of gradients, and products for those of weights, may not be where they were. */
+static bool may_go(const struct emission *emission, uint32_t t) {
+  uint32_t b = emission->blocks->of_task[t];
+  const struct rebuild_block *block = b == LUMOS_NONE ? NULL : &emission->blocks->items.items[b];
+  return block != NULL && (block->weights || rebuild_block_sum(emission->blocks, block) != LUMOS_NONE);
+}
+
+/* A stream waits for an event, and the next task on it does, whatever it is: where that may go, the next one of the pass that stays.
+ * LUMOS_NONE: it stays, or nothing else of its pass is near. */
+static uint32_t next_that_waits(const struct emission *emission, const struct lumos_dep *dep) {
+  enum { NEAR = 64 };
+  const struct lumos_task *tasks = emission->from->tasks.items, *dst = &tasks[dep->dst];
+  bool waits = !emission->recorded && dep->kind == LUMOS_DEP_EVENT && lumos_on_stream(emission->from, dst);
+  if (!waits || dep->src == LUMOS_NONE || may_go(emission, dep->src) || !may_go(emission, dep->dst)) {
+    return LUMOS_NONE;
+  }
+  const struct lumos_lane *lane = &emission->from->lanes.items[dst->lane];
+  uint32_t end = lane->task_first + lane->task_count;
+  for (uint32_t t = dep->dst + 1; t < end && t - dep->dst < NEAR; t++) {
+    bool same = tasks[t].step == dst->step && tasks[t].phase == dst->phase && tasks[t].micro_batch == dst->micro_batch;
+    if (!same || !may_go(emission, t)) {
+      return same ? t : LUMOS_NONE;
+    }
+  }
+  return LUMOS_NONE;
+}
+
 static void list_deps(struct emission *emission) {
   const struct lumos_job *from = emission->from;
   uint32_t *first = lumos_allocate_zeroed(from->tasks.count + 2, sizeof *first);
-  emission->deps = lumos_allocate(from->deps.count * sizeof *emission->deps);
+  uint32_t *more = lumos_allocate(from->deps.count * sizeof *more);
+  emission->deps = lumos_allocate(2 * from->deps.count * sizeof *emission->deps);
   for (size_t d = 0; d < from->deps.count; d++) {
+    more[d] = next_that_waits(emission, &from->deps.items[d]);
     first[from->deps.items[d].dst + 2]++;
+    first[more[d] == LUMOS_NONE ? 0 : more[d] + 2] += more[d] != LUMOS_NONE;
   }
   for (size_t t = 2; t < from->tasks.count + 2; t++) {
     first[t] += first[t - 1];
   }
   for (uint32_t d = 0; d < from->deps.count; d++) {
     emission->deps[first[from->deps.items[d].dst + 1]++] = d;
+    if (more[d] != LUMOS_NONE) {
+      emission->deps[first[more[d] + 1]++] = d;
+    }
   }
+  free(more);
   emission->dep_first = first;
 }
 

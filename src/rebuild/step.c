@@ -103,30 +103,6 @@ static void add(const struct rebuild_writer *writer, uint32_t block, const struc
                                                        .exchange = slot->transfers});
 }
 
-static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task *task) {
-  lumos_string_id group = lumos_detail_of(job, task)->comm.group;
-  uint8_t role = 0;
-  for (size_t g = 0; g < job->groups.count; g++) {
-    role = job->groups.items[g].id == group ? job->groups.items[g].role : role;
-  }
-  return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
-}
-
-/* A sum over replicas, for which a pass is interrupted; LUMOS_NONE: the block is for something else, such as the parameters that fully
- * sharded replicas gather for each pass. */
-static uint32_t find_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
-  bool back = block->phase == LUMOS_BACKWARD || block->phase == LUMOS_WEIGHT;
-  for (uint32_t i = 0; i < block->device_count && block->part == 0 && back; i++) {
-    uint32_t task = blocks->devices[block->device_first + i];
-    const char *op =
-        lumos_string(blocks->job->strings, lumos_detail_of(blocks->job, &blocks->job->tasks.items[task])->comm.op);
-    if (is_for_replicas(blocks->job, &blocks->job->tasks.items[task]) && strcmp(op, "all_gather") != 0) {
-      return task;
-    }
-  }
-  return LUMOS_NONE;
-}
-
 /* How much of a sum is left without the gradient of weights that are summed elsewhere, in millionths. */
 static int32_t share_left(const struct rebuild_writer *writer, uint32_t sum) {
   const struct lumos_job *job = writer->recorded->job;
@@ -164,7 +140,7 @@ static void add_block(const struct rebuild_writer *writer, uint32_t b, const str
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
   const struct rebuild_block *block = &blocks->items.items[b];
   bool last = slot->micro_batch == writer->to->micro_batches - 1 || writer->recorded->pipeline.micro_batches > 1;
-  uint32_t sum = find_sum(blocks, block);
+  uint32_t sum = rebuild_block_sum(blocks, block);
   bool sums = sum != LUMOS_NONE;
   int32_t left = share_left(writer, sum);
   enum take take = take_for(writer, slot->phase);

@@ -163,12 +163,20 @@ const struct rebuild_division *rebuild_division_like(const struct rebuild_divisi
   return found;
 }
 
-/* What autograd does by itself where it has a gradient stays, though nothing that it launches does: gradients are found by it. */
+/* What autograd does by itself where it has a gradient, or within the op that takes it, which may have no time of its own. */
+static bool is_of_gradient(const struct lumos_job *from, const struct lumos_task *like) {
+  uint32_t span = like->kind == LUMOS_OP ? like->span : LUMOS_NONE;
+  bool own = span != LUMOS_NONE && strstr(lumos_string(from->strings, from->spans.items[span].name), "AccumulateGrad");
+  for (; span != LUMOS_NONE && !own; span = from->spans.items[span].parent) {
+    own = strcmp(lumos_string(from->strings, from->spans.items[span].name), "torch::autograd::AccumulateGrad") == 0;
+  }
+  return own;
+}
+
+/* That stays, though nothing that it launches does: gradients are found by it. */
 static void keep_gradients(const struct lumos_job *from, const uint32_t *likes, uint8_t *gone, size_t count) {
   for (size_t t = 0; t < count; t++) {
-    const struct lumos_task *like = likes[t] == LUMOS_NONE ? NULL : &from->tasks.items[likes[t]];
-    bool own = like != NULL && gone[t] != 0 && like->kind == LUMOS_OP && like->span != LUMOS_NONE;
-    if (own && strstr(lumos_string(from->strings, from->spans.items[like->span].name), "AccumulateGrad") != NULL) {
+    if (gone[t] != 0 && likes[t] != LUMOS_NONE && is_of_gradient(from, &from->tasks.items[likes[t]])) {
       gone[t] = 0;
     }
   }

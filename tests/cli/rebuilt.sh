@@ -177,6 +177,20 @@ foreseen 0.3 host '--pp 2 --batched-p2p off' '--pp 1' '--hidden 512 --seq 512'
 # Where gradients of weights are no longer put off nobody waits for them: with that +18 %. Missing: nodes of autograd are twice there.
 foreseen 2.5 host '--pp 4 --schedule zb-h1' '--pp 2 --schedule 1f1b' '--hidden 512 --seq 512'
 
+# In the last micro-batch what waits for a tensor-parallel sum is the division of a bucket; put off, it leaves the wait to what follows.
+recorded --layers 2 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4
+built --schedule zb-h1
+only task built | awk "$field"'field("phase") == "backward" { print field("id"), field("micro_batch"), /"op":"all_reduce"/ }' >back
+only dep built | awk "$field"'NR == FNR { of[$1] = $2; sums[$1] = $3; next } sums[field("src")] == 1 && field("dst") in of { seen[of[field("src")] " " field("src")] }
+  END { for (at in seen) { split(at, part, " "); count[part[1]]++ } for (m in count) print count[m] }' back - | sort -u >found
+[ "$(wc -l <found)" -eq 1 ] || fail "in some micro-batches fewer tensor-parallel sums are awaited going back: $(tr '\n' ' ' <found)"
+
+# Buckets hold weights' gradients also where the op that takes these has no time of its own.
+recorded --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 4 --without profiler
+reduced() { only collective "$1" | awk "$field"'/"op":"all_reduce"/ { sum += field("bytes") } END { printf "%.0f\n", sum }'; }
+built --schedule interleaved --vp 2
+check 'all gradients are reduced' [ "$(reduced built)" = "$(reduced graph)" ]
+
 # ---- fully sharded replicas ----
 
 # gathered: how often each step of a rank gathers parameters forward and back, of a stream on standard input.
