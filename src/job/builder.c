@@ -1,9 +1,9 @@
 #include "job/builder.h"
 
 #include "base/numbering.h"
+#include "job/stretch.h"
 #include <lumos/stream.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,10 +230,7 @@ void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task
 }
 
 void lumos_build_stretched_end(struct lumos_builder *builder, struct lumos_built_task task, double factor) {
-  struct lumos_timing *timing = lumos_task_timing(builder->job, &builder->job->tasks.items[task.number]);
-  if (timing->end_residual != LUMOS_ABSENT) {
-    timing->end_residual = llround((double)timing->end_residual * factor);
-  }
+  lumos_stretch_end(builder->job, task.number, factor);
 }
 
 static struct lumos_comm *comm_of(struct lumos_builder *builder, struct lumos_built_task task) {

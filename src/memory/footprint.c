@@ -1,6 +1,7 @@
 #include "memory/lifetimes.h"
 
 #include "cost/hardware.h"
+#include "program/sharded.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +96,6 @@ static int64_t workspaces(const struct memory_step *memory, const struct lumos_d
 struct replicas {
   int64_t size;   /* of the largest group whose gradients are reduced; 1: there are none */
   bool scattered; /* each replica gets a share of the sums, so it has only that share of the optimizer's state */
-  bool gathers;   /* parameters, in forward passes: they are fully sharded (PyTorch's FSDP) */
 };
 
 static const struct lumos_group *group_of_replicas(const struct lumos_job *job, lumos_string_id id) {
@@ -111,15 +111,14 @@ static const struct lumos_group *group_of_replicas(const struct lumos_job *job, 
 static struct replicas replicas_of(const struct memory_step *memory) {
   const struct lumos_job *job = memory->job;
   const struct lumos_rank *rank = &job->ranks.items[memory->rank];
-  struct replicas replicas = {1, false, false};
+  struct replicas replicas = {1, false};
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
     const struct lumos_comm *comm = &lumos_detail_of(job, &job->tasks.items[t])->comm;
     const char *op = comm->op == LUMOS_NO_STRING ? "" : lumos_string(job->strings, comm->op);
-    bool scatters = strcmp(op, "reduce_scatter") == 0, gathers = strcmp(op, "all_gather") == 0;
+    bool scatters = strcmp(op, "reduce_scatter") == 0;
     const struct lumos_group *group =
-        scatters || gathers || strcmp(op, "all_reduce") == 0 ? group_of_replicas(job, comm->group) : NULL;
-    replicas.gathers |= group != NULL && gathers && job->tasks.items[t].phase == LUMOS_FORWARD;
-    if (group != NULL && !gathers && group->size > replicas.size) {
+        scatters || strcmp(op, "all_reduce") == 0 ? group_of_replicas(job, comm->group) : NULL;
+    if (group != NULL && group->size > replicas.size) {
       replicas.size = group->size;
       replicas.scattered = scatters;
     }
@@ -202,9 +201,9 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
   int64_t kept = states(&memory);
   struct replicas replicas = replicas_of(&memory);
   bool known = memory.state == LUMOS_MEMORY_KNOWN;
-  *footprint = (struct lumos_footprint){.state = known && replicas.gathers       ? LUMOS_MEMORY_SHARDED
-                                                 : known && kept == LUMOS_ABSENT ? LUMOS_MEMORY_NO_OPTIMIZER
-                                                                                 : memory.state};
+  *footprint = (struct lumos_footprint){.state = known && program_rank_is_sharded(job, rank) ? LUMOS_MEMORY_SHARDED
+                                                 : known && kept == LUMOS_ABSENT             ? LUMOS_MEMORY_NO_OPTIMIZER
+                                                                                             : memory.state};
   if (footprint->state == LUMOS_MEMORY_KNOWN) {
     int64_t constant[LUMOS_MEMORY_PARTS] = {0};
     constant[LUMOS_MEMORY_PARAMETERS] = memory.parameter_bytes;

@@ -1,9 +1,9 @@
 #include "rebuild/accumulate.h"
 
 #include "cost/hardware.h"
+#include "program/sharded.h"
 #include "rebuild/gradients.h"
 #include "rebuild/library.h"
-#include "rebuild/sharded.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ bool rebuild_accumulate(struct lumos_job *built, const struct lumos_job *from, s
   if (!lacks_additions(built, from)) {
     return true;
   }
-  bool shares = rebuild_is_fully_sharded(from); /* they add up shares, of which nothing is recorded */
+  bool shares = program_is_fully_sharded(from); /* they add up shares, of which nothing is recorded */
   if (!find_bandwidth(from, &bandwidth, error) ||
       (bandwidth > 0 && !shares && !weave_all(built, from, bandwidth, &added, error))) {
     return false;

@@ -3,8 +3,8 @@
 #include "cost/kernel_cost.h"
 #include "cost/operation.h"
 #include "job/remove.h"
+#include "program/sharded.h"
 #include "rebuild/gradients.h"
-#include "rebuild/sharded.h"
 #include "rebuild/weights.h"
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +159,7 @@ void rebuild_gather_once(struct lumos_job *built, const struct lumos_job *from) 
   uint8_t *gone = lumos_allocate_zeroed(built->tasks.count + 1, 1);
   for (uint32_t t = 0; t < built->tasks.count; t++) {
     gone[t] = !lumos_on_stream(built, &built->tasks.items[t]) && is_put_in(&stop, t) &&
-              rebuild_gathers_before(from, likes[t]);
+              program_gathers_before(from, likes[t]);
   }
   add_launched(built, gone);
   remove_waits(built, gone);

@@ -1,8 +1,8 @@
 #include "rebuild/blocks.h"
 
 #include "base/hash.h"
+#include "program/sharded.h"
 #include "rebuild/label.h"
-#include "rebuild/sharded.h"
 #include "rebuild/transfers.h"
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +52,10 @@ static uint8_t *find_hand_overs(const struct lumos_job *job) {
  * before what is computed again there. */
 static uint8_t *find_cuts(const struct lumos_job *job, const uint8_t *handing) {
   uint8_t *cuts = lumos_allocate_zeroed(job->tasks.count + 1, 1);
-  bool gathers = false, sharded = rebuild_is_fully_sharded(job);
+  bool gathers = false, sharded = program_is_fully_sharded(job);
   for (uint32_t t = 0; t < job->tasks.count && sharded; t++) {
     bool before = gathers;
-    gathers = !lumos_on_stream(job, &job->tasks.items[t]) && rebuild_gathers_before_back(job, t);
+    gathers = !lumos_on_stream(job, &job->tasks.items[t]) && program_gathers_before_back(job, t);
     cuts[t] = gathers != before;
   }
   for (size_t t = 0; t < job->tasks.count; t++) {

@@ -2,6 +2,7 @@
 
 #include "base/numbering.h"
 #include "job/builder.h"
+#include "program/sharded.h"
 #include "rebuild/exchange.h"
 #include "rebuild/groups.h"
 #include "rebuild/join.h"
@@ -10,7 +11,6 @@
 #include "rebuild/rooms.h"
 #include "rebuild/schedule.h"
 #include "rebuild/seams.h"
-#include "rebuild/sharded.h"
 #include "rebuild/spans.h"
 #include <stdlib.h>
 #include <string.h>
@@ -682,7 +682,7 @@ static void open_emission(struct emission *emission, const struct rebuild_plan *
   find_patterns(emission);
   emission->joining = rebuild_joining_new(from, plan);
   emission->shares = plan->shares;
-  emission->of_share = plan->shares == 0 ? NULL : rebuild_find_shares(from);
+  emission->of_share = plan->shares == 0 ? NULL : program_find_shares(from);
   emission->lanes = lumos_allocate(from->lanes.count * sizeof *emission->lanes);
   emission->same = lumos_allocate(from->lanes.count * sizeof *emission->same);
   emission->latest = lumos_allocate(from->lanes.count * sizeof *emission->latest);

@@ -1,5 +1,6 @@
 /* A job written anew out of what was recorded of it. */
 #include "base/parallel.h"
+#include "program/sharded.h"
 #include "rebuild/accumulate.h"
 #include "rebuild/again.h"
 #include "rebuild/alone.h"
@@ -383,6 +384,21 @@ static void tell_recompute(struct lumos_job *built, const struct lumos_job *job,
   }
 }
 
+/* Without their hooks nothing says which work belongs to gathering, or is done on a share. */
+static void tell_hooks(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  bool again = asked->recompute == LUMOS_RECOMPUTE_FULL, replicas = asked->replicas != 0;
+  if ((again || replicas) && program_is_fully_sharded(job) && !program_names_hooks(job)) {
+    lumos_job_note(built, "transform.hooks_unnamed", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   again ? "the recording does not name the hooks of its fully sharded replicas, so layers that are "
+                           "computed again gather "
+                           "their parameters again, which PyTorch does not"
+                         : "the recording does not name the hooks of its fully sharded replicas, so kernels on a "
+                           "replica's share of the "
+                           "parameters keep their time",
+                   "record CPU activities with a PyTorch that writes user annotations");
+  }
+}
+
 static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
   bool on = asked->sequence_parallel == LUMOS_SWITCH_ON;
   if (asked->sequence_parallel != 0 && lumos_parts_recorded(job) == asked->sequence_parallel) {
@@ -434,6 +450,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
     tell_recompute(both.built, job, asked);
+    tell_hooks(both.built, job, asked);
     tell_sequence(both.built, job, asked);
     put_folded(both.built, recorded_replicas(job));
   }

@@ -1,8 +1,9 @@
 #include "rebuild/recorded.h"
 
+#include "program/sharded.h"
 #include "rebuild/axes.h"
 #include "rebuild/exchange.h"
-#include "rebuild/sharded.h"
+#include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +50,10 @@ static void look_at_optimizer(struct rebuild_recorded *recorded) {
     const char *op = lumos_string(job->strings, lumos_detail_of(job, task)->comm.op);
     bool gathers = strcmp(op, "all_gather") == 0;
     bool updates = task->phase == LUMOS_OPTIMIZER_PHASE && (gathers || strcmp(op, "reduce_scatter") == 0);
-    recorded->sharded = task->kind == LUMOS_COLLECTIVE && updates;
+    bool spreads = task->phase == LUMOS_FORWARD && gathers && rebuild_role_of(job, t) == LUMOS_DATA;
+    recorded->sharded = task->kind == LUMOS_COLLECTIVE && (updates || spreads);
   }
-  recorded->gathers = rebuild_is_fully_sharded(job);
-  recorded->sharded = recorded->sharded || recorded->gathers;
+  recorded->gathers = program_is_fully_sharded(job);
 }
 
 /* What several stages sum is the gradient of the embedding, which is the head's, too. */

@@ -1,6 +1,6 @@
 #include "rebuild/step.h"
 
-#include "rebuild/sharded.h"
+#include "program/sharded.h"
 #include <string.h>
 
 /* ---- which recorded pass is a pattern ---- */
@@ -305,7 +305,7 @@ static struct rebuild_piece add_gathers(const struct rebuild_writer *writer, con
   struct rebuild_piece rest = *piece;
   while (rest.count > 0 && writer->recorded->gathers) {
     uint32_t b = passes->blocks.items[rest.first];
-    if (!rebuild_gathers_before_back(blocks->job, blocks->items.items[b].first)) {
+    if (!program_gathers_before_back(blocks->job, blocks->items.items[b].first)) {
       break;
     }
     add_block(writer, b, slot, layer);

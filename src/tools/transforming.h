@@ -43,7 +43,8 @@ struct tool_transforming {
   X(target, 0, "network", "FILE", lumos_transform_network,                                                             \
     "Run over another network: re-estimate communication. FILE is a JSON object with any of node_size (GPUs in a "     \
     "node), intra and inter (within and between nodes), each with any of bandwidth_gbps (GB/s of bus bandwidth per "   \
-    "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us.")                                                           \
+    "GPU), latency_us, p2p_bandwidth_gbps, p2p_latency_us. Applies before a rebuild, wherever it stands, but behind "  \
+    "--gpu.")                                                                                                          \
   TOOL_SIZES(X, target)                                                                                                \
   TOOL_REBUILDS(X, target)
 

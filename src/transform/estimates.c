@@ -1,6 +1,7 @@
 #include "transform/estimates.h"
 
 #include "base/text.h"
+#include "job/stretch.h"
 #include "sim/scaling.h"
 #include <math.h>
 
@@ -90,15 +91,6 @@ static struct lumos_duration changed(struct communication *all, int64_t ns, cons
   return duration;
 }
 
-/* Members end apart, the further the longer it takes that they transfer. */
-static void stretch_end(struct lumos_job *job, uint32_t task, double factor) {
-  if (job->tasks.items[task].timing != LUMOS_NONE) {
-    struct lumos_timing *timing = lumos_task_timing(job, &job->tasks.items[task]);
-    timing->end_residual =
-        timing->end_residual == LUMOS_ABSENT ? LUMOS_ABSENT : llround((double)timing->end_residual * factor);
-  }
-}
-
 static int64_t resized(const struct communication *all, int64_t bytes, uint32_t task) {
   const double *factors = all->change->factors;
   return bytes == LUMOS_ABSENT || factors == NULL ? bytes : rounded((double)bytes * factors[task]);
@@ -121,7 +113,7 @@ static void change_transfer(struct communication *all, struct lumos_collective *
   for (uint32_t m = 0; m < collective->member_count; m++) {
     uint32_t task = all->job->members.items[collective->member_first + m];
     if (collective->rule != LUMOS_ROOTED && collective->rule != LUMOS_CUSTOM) {
-      stretch_end(all->job, task, factor);
+      lumos_stretch_end(all->job, task, factor);
       all->decided[task] = 1;
     } else { /* of some members the transfer does not decide the end */
       struct lumos_duration of_member = duration;

@@ -15,6 +15,7 @@
 #include "cost/operation.h"
 #include "program/parameters.h"
 #include "program/shapes.h"
+#include "program/sharded.h"
 #include "transform/dimensions.h"
 #include "transform/edit.h"
 #include "transform/estimates.h"
@@ -474,24 +475,19 @@ static bool check_shards(const struct reshaping *reshaping, struct lumos_error *
              100 * (double)reshaping->unknown / (double)reshaping->all);
 }
 
-/* Frameworks fill buckets up to a size, so that more parameters make more of them. Fully sharded replicas have none: they gather each layer's
- * parameters in the forward pass, and sum its gradients. */
+/* Frameworks fill buckets up to a size, so that more parameters make more of them; fully sharded replicas have none. */
 static void note_buckets(const struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
-  bool reduces = false, changes = false, gathers = false;
-  for (size_t c = 0; c < job->collectives.count && !gathers; c++) {
-    const struct lumos_collective *collective = &job->collectives.items[c];
-    const char *op = lumos_string(job->strings, collective->op);
+  bool reduces = false, changes = false;
+  for (size_t c = 0; c < job->collectives.count && !reduces; c++) {
+    const char *op = lumos_string(job->strings, job->collectives.items[c].op);
     bool sums = strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce_scatter") == 0;
-    bool of_replicas = collective->member_count > 0 && reshaping->roles[collective->group] == LUMOS_DATA;
-    reduces = reduces || (sums && of_replicas);
-    gathers = of_replicas && strcmp(op, "all_gather") == 0 &&
-              job->tasks.items[job->members.items[collective->member_first]].phase == LUMOS_FORWARD;
+    reduces = sums && reshaping->roles[job->collectives.items[c].group] == LUMOS_DATA;
   }
   for (size_t r = 0; r < job->ranks.count; r++) {
     changes |= fabs(reshaping->parameters[r] - 1) > 0.01;
   }
-  if (reduces && changes && !gathers) {
+  if (reduces && changes && !program_is_fully_sharded(job)) {
     lumos_job_note(reshaping->job, "transform.buckets_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "gradients are reduced in as many buckets as recorded, each of another size",
                    "add --bucket-mb with the size that buckets are filled to");

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Phase, micro-batch and layer of device work, against what the emulated cluster knows of it: jobs of all schedules and ways to spread a model,
 # half of them drawn by chance, each in three ways: with all that a profiler can record; with autograd's sequence numbers but no modules, shapes
-# or annotations; with nothing but what was launched, when and by which thread. A task counts as found, by its time, where all three are true.
+# or annotations; with nothing but what was launched, when and by which thread. A task counts as found, by its time, where all three are true. Fully
+# sharded replicas are recorded in the first way alone, for PyTorch's hooks name themselves in every recording.
 #   LUMOS_PROGRAM_SEED   which jobs are drawn (the commit's: others with each one, and the same for all who test it; outside of a checkout
 #                        the time; it is printed)    LUMOS_DRAWN   so many are drawn (2)
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +11,7 @@ commit=$(git -C "$source_folder" rev-parse --verify --quiet HEAD 2>/dev/null) ||
 seed=${LUMOS_PROGRAM_SEED:-$((16#${commit:0:7}))}
 drawn=${LUMOS_DRAWN:-2}
 printf 'LUMOS_PROGRAM_SEED=%s\n' "$seed"
-jobs=0
+jobs=0 scored=0
 
 # bare SOURCE TARGET: repetition alone is left: no tie of backward work to forward ops, no annotation but the steps' marks, no names of threads.
 bare() {
@@ -50,6 +51,8 @@ job() {
   done
   device_rows all >rows
   score "$name" all annotations 99
+  scored=$((scored + 1))
+  [[ $name != *--fsdp* ]] || return 0 # whose hooks always name themselves
   device_rows none >rows
   score "$name" none numbers 99
   rm -rf bare && mkdir bare
@@ -58,6 +61,7 @@ job() {
   done
   cp none/truth.json bare
   score "$name" bare repetition 97
+  scored=$((scored + 2))
 }
 
 # --- Jobs by hand: every schedule, every way to spread a model; kernels of the same work are not equally long in all layers, and less so with --jitter ---
@@ -73,6 +77,11 @@ rarely job --layers 2 --hidden 512 --tp 2 --pp 2 --sequence-parallel on --schedu
 job --layers 6 --hidden 256 --pp 3 --dp 2 --schedule zb-h1 --micro-batches 6 --bucket-mb 1 --distributed-optimizer on
 rarely job --layers 6 --hidden 768 --heads 4 --pp 2 --dp 2 --micro-batches 2 --bucket-mb 100 --batched-p2p off --seed 16127
 rarely job --layers 24 --hidden 256 --heads 2 --micro-batches 2 --recompute full --gpu h200 --jitter 3
+
+job --layers 6 --hidden 768 --dp 2 --fsdp on --micro-batches 2 --jitter 3
+rarely job --layers 12 --hidden 512 --heads 4 --dp 2 --fsdp on --micro-batches 2 --recompute full
+rarely job --layers 4 --hidden 1024 --tp 2 --dp 2 --fsdp on --sequence-parallel on --micro-batches 2
+rarely job --layers 1 --hidden 1024 --dp 2 --fsdp on --micro-batches 3
 
 # --- Jobs by chance ---
 RANDOM=$((seed % 32768))
@@ -90,9 +99,14 @@ draw() {
   fi
   one_of 1 1 2 && options+=(--dp "$picked")
   if [ "$picked" -gt 1 ]; then
-    one_of on off && options+=(--distributed-optimizer "$picked")
-    one_of on on off && options+=(--overlap-gradients "$picked")
-    one_of 1 4 20 100 && options+=(--bucket-mb "$picked")
+    one_of off off on
+    if [ "$picked" = on ] && [ "$stages" -eq 1 ]; then
+      options+=(--fsdp on)
+    else
+      one_of on off && options+=(--distributed-optimizer "$picked")
+      one_of on on off && options+=(--overlap-gradients "$picked")
+      one_of 1 4 20 100 && options+=(--bucket-mb "$picked")
+    fi
   fi
   if [ "$stages" -gt 1 ]; then
     one_of 1f1b gpipe interleaved zb-h1 && options+=(--schedule "$picked")
@@ -116,10 +130,10 @@ for ((i = 0; i < drawn; i++)); do
   draw
 done
 
-sort -n -k2,2 table | awk -v rows=$((3 * jobs)) '
+sort -n -k2,2 table | awk -v rows=$scored '
   { printf "%-12s %7.3f %% true, %6.3f %% not told: %s\n", $1, $2, $3, substr($0, index($0, $5)) }
   $2 < $4 { bad = 1; print "  below the aim of " $4 " %" }
-  END { exit bad || NR != rows || rows < 15 }' || fail 'phases, micro-batches or layers are not those that there were'
+  END { exit bad || NR != rows || rows < 12 }' || fail 'phases, micro-batches or layers are not those that there were'
 proved "phase, micro-batch and layer of $jobs jobs, $drawn of them drawn, each recorded in three ways: $(
   for way in annotations numbers repetition; do
     printf '%s %.3f %%, ' "by $way" "$(grep "^$way " table | sort -n -k2,2 | awk '{ print $2; exit }')"

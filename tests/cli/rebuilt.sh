@@ -261,6 +261,22 @@ lumos-transform --dp 8 --network network.json graph -o behind 2>message && lumos
   fail "not on another network: $(head -c 300 message)"
 same <(grep -v '"type":"lumos"' before) <(grep -v '"type":"lumos"' behind) 'a network counts before the rebuild beside it, wherever it stands'
 
+# Not before another GPU, whose links it is to change.
+for order in '--dp 8 --gpu H200 --network network.json' '--network network.json --dp 8 --gpu H200'; do
+  # shellcheck disable=SC2086
+  lumos-transform $order graph 2>message | only collective | awk "$field"'{ sum += field("transfer") } END { printf "%.0f\n", sum }' >>transfers
+done
+[ "$(sort -u transfers | wc -l)" -eq 2 ] || fail "a network behind another GPU applies before it: $(tr '\n' ' ' <transfers)"
+
+# Without the names of hooks nothing tells what gathers.
+sed 's/FSDP::/XSDP::/' graph >unnamed
+for change in '--recompute full' '--dp 2'; do
+  # shellcheck disable=SC2086
+  lumos-transform $change unnamed 2>message | grep -qF transform.hooks_unnamed || fail "$change: nothing says that hooks have no names: $(head -c 300 message)"
+  # shellcheck disable=SC2086
+  lumos-transform $change graph 2>message | grep -qF transform.hooks_unnamed && fail "$change: hooks have names"
+done
+
 # Of a step of one micro-batch nothing says how shares of gradients are added up.
 recorded --layers 2 --hidden 1024 --seq 1024 --dp 2 --fsdp on --micro-batches 1
 built --micro-batches 2
@@ -308,7 +324,7 @@ rarely there '--tp 2' '--tp 1' 1.5
 rarely there '--schedule zb-h1' '--schedule 1f1b'
 rarely there '--schedule interleaved --vp 2' '--schedule 1f1b --vp 1'
 rarely there '--dp 4' '--dp 2'
-rarely there '--dp 64' '--dp 2' 1.5 # in other steps' places
+rarely there '--dp 64' '--dp 2' 1.5 # members of sums of 64 end further apart; on the way back their ends are those of others
 rarely there '--layers 8' '--layers 4'
 rarely there '--micro-batches 8' '--micro-batches 4'
 rarely there_from --layers 4 --hidden 2048 --micro-batches 2

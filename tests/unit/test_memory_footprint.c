@@ -192,10 +192,10 @@ static void replicas_share_the_optimizer(void **state) {
   }
 }
 
-/* Replicas that gather parameters for forward passes have but shares of them; gathered behind the update they are there throughout. */
+/* Replicas that gather parameters for passes forward and back have but shares of them. Those that gather forward alone gather what was
+ * updated. */
 static void what_fully_sharded_replicas_keep_is_not_known(void **state) {
   (void)state;
-  static const uint8_t phases[] = {LUMOS_OPTIMIZER_PHASE, LUMOS_FORWARD};
   for (int sharded = 0; sharded < 2; sharded++) {
     const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
     struct lumos_job *job = job_of_runs(runs, 3, true);
@@ -204,9 +204,12 @@ static void what_fully_sharded_replicas_keep_is_not_known(void **state) {
     group.role = LUMOS_DATA;
     group.size = 4;
     lumos_vector_push(&job->groups, group);
-    detail(job, 0)->comm.op = word(job, "all_gather");
-    detail(job, 0)->comm.group = word(job, "7");
-    job->tasks.items[0].phase = phases[sharded];
+    for (uint32_t t = 0; t < 2; t++) {
+      detail(job, t)->comm.op = word(job, "all_gather");
+      detail(job, t)->comm.group = word(job, "7");
+      job->tasks.items[t].kind = LUMOS_COLLECTIVE;
+      job->tasks.items[t].phase = t == 1 && sharded ? LUMOS_BACKWARD : LUMOS_FORWARD;
+    }
     assert_int_equal(footprint_of(job).state, sharded ? LUMOS_MEMORY_SHARDED : LUMOS_MEMORY_KNOWN);
     lumos_job_free(job);
   }

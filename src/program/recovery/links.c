@@ -10,7 +10,6 @@
 #include "program/recovery/recovery.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { UNKNOWN = LUMOS_NO_LAYER - 1, SEVERAL = LUMOS_NO_LAYER - 2 };
 enum { LEAST_TIED = 4 }; /* one element in so many, or the numbers are of no use */
@@ -136,20 +135,6 @@ static bool is_known(struct origin origin, uint32_t forward) {
   return origin.pass == forward && origin.layer != SEVERAL && origin.layer != UNKNOWN;
 }
 
-/* Is it launched by a hook that PyTorch's fully sharded replicas run before a module goes back (torch/distributed/fsdp)? */
-static bool is_before_back(const struct linker *linker, const struct lumos_element *element) {
-  static const char *const hooks[] = {"FSDP::pre_backward", "FullyShardedDataParallel._pre_backward"};
-  const struct lumos_job *job = linker->program->job;
-  for (uint32_t span = span_of(linker, element); span != LUMOS_NONE; span = job->spans.items[span].parent) {
-    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
-      if (strncmp(lumos_string(job->strings, job->spans.items[span].name), hooks[i], strlen(hooks[i])) == 0) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 /* Communication goes by its own tie, or stays where repetition has put it. */
 static void link_element(struct linker *linker, uint32_t i, bool known, struct origin origin) {
   struct lumos_element *element = &linker->program->elements.items[i];
@@ -167,12 +152,12 @@ static void link_layers(struct linker *linker, struct lumos_pass *pass) {
     struct origin origin = origin_of(linker, &elements[i]);
     bool known = is_known(origin, pass->forward);
     last = known ? origin : last;
-    if (!known && is_before_back(linker, &elements[i])) {
+    if (!known && lumos_is_before_back(linker->program, &elements[i])) {
       continue;
     }
     link_element(linker, i, known, last);
     for (; waiting < i; waiting++) {
-      link_element(linker, waiting, false, last);
+      link_element(linker, waiting, true, last);
     }
     waiting = i + 1;
   }

@@ -16,7 +16,7 @@ struct lumos_view lumos_view_open(const struct lumos_program *program, const str
     uint32_t place = pass->phase == LUMOS_BACKWARD ? pass->first + pass->count - 1 - i : pass->first + i;
     const struct lumos_element *element = &program->elements.items[place];
     const struct lumos_task *task = lumos_element_task(program, element);
-    if (element->symbol == 0 || lumos_is_copy(task->kind)) {
+    if (element->symbol == 0 || lumos_is_copy(task->kind) || lumos_is_before_back(program, element)) {
       continue;
     }
     view.elements[view.count] = place;
@@ -67,29 +67,23 @@ void lumos_set_layers(struct lumos_program *program, struct lumos_pass *pass, co
   set_part(program, view, starts[count], view->count, LUMOS_PART_HEAD);
 }
 
-static uint32_t count_symbol(const struct lumos_view *view, uint32_t from, uint32_t to, uint32_t symbol) {
-  uint32_t count = 0;
-  for (uint32_t i = from; i < to; i++) {
-    count += view->symbols[i] == symbol;
-  }
-  return count;
-}
-
-/* Does communication of this symbol come as often in every layer, or nowhere? Or as often as that, but each time one layer ahead, as
- * parameters are gathered for the next layer back: then what an end lacks comes before the other one. */
+/* Does communication of this symbol come as often in every layer, and nowhere else? */
 static bool is_even(const struct lumos_view *view, const struct lumos_layers *layers, uint32_t symbol) {
-  uint32_t all = count_symbol(view, 0, view->count, symbol), most = 0, lacking = 0, last = layers->count - 1;
-  for (uint32_t k = 0; k < layers->count; k++) {
-    uint32_t count = count_symbol(view, layers->starts[k], layers->starts[k + 1], symbol);
-    most = count > most ? count : most;
+  uint32_t all = 0, first = 0;
+  for (uint32_t i = 0; i < view->count; i++) {
+    all += view->symbols[i] == symbol;
   }
   for (uint32_t k = 0; k < layers->count; k++) {
-    lacking += count_symbol(view, layers->starts[k], layers->starts[k + 1], symbol) != most;
+    uint32_t count = 0;
+    for (uint32_t i = layers->starts[k]; i < layers->starts[k + 1]; i++) {
+      count += view->symbols[i] == symbol;
+    }
+    first = k == 0 ? count : first;
+    if (count != first) {
+      return false;
+    }
   }
-  bool first_lacks = count_symbol(view, layers->starts[0], layers->starts[1], symbol) == 0;
-  bool last_lacks = count_symbol(view, layers->starts[last], layers->starts[layers->count], symbol) == 0;
-  bool ahead = lacking == 1 && first_lacks != last_lacks && all == most * layers->count;
-  return (lacking == 0 && (most > 0 || all == 0)) || ahead;
+  return first > 0 || all == 0;
 }
 
 static void drop(struct lumos_program *program, uint32_t symbol) {

@@ -8,6 +8,7 @@
 #define LUMOS_PROGRAM_RECOVERY_H
 
 #include "program/recovery/layers.h"
+#include "program/sharded.h"
 #include <lumos/job.h>
 
 enum { LUMOS_NO_LAYER = -1 };
@@ -85,6 +86,11 @@ void lumos_program_modules(struct lumos_program *program);
 /* buckets.c: symbol 0 for collectives that some passes back lack; for what is only launched right before such ones. */
 void lumos_program_buckets(struct lumos_program *program);
 void lumos_program_preparations(struct lumos_program *program);
+
+/* Is it launched by a hook of fully sharded replicas before a module goes back (program/sharded.h)? */
+static inline bool lumos_is_before_back(const struct lumos_program *program, const struct lumos_element *element) {
+  return program_gathers_before_back(program->job, program->job->tasks.items[element->task].call);
+}
 
 /* links.c: backward work to the layer, and its pass to the pass, of the forward op that autograd numbers say. */
 void lumos_program_links(struct lumos_program *program);

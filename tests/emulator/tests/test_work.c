@@ -278,7 +278,7 @@ static void fully_sharded_replicas_have_their_share(void **state) {
   const struct row rows[] = {
       {PHASE_FORWARD, PART_LAYER, -1, 2, "CopyFunctor", 2 * 6 * layer / 2},
       {PHASE_FORWARD, PART_LAYER, -1, 2, "split_with_sizes", 2 * 4 * layer},
-      {PHASE_BACKWARD, PART_LAYER, -1, 2, "CopyFunctor", 2 * 6 * layer / 2},
+      {PHASE_BACKWARD, PART_LAYER, -1, 0, "CopyFunctor", 0}, /* nothing comes behind the first layer */
       {PHASE_BACKWARD, PART_LAYER, -1, 2, "split_with_sizes", 2 * 4 * layer},
       {PHASE_BACKWARD, PART_LAYER, -1, 2, "chunk_cat", 2 * 6 * layer},
       {PHASE_BACKWARD, PART_LAYER, 0, 0, add_share, 0},
@@ -289,7 +289,7 @@ static void fully_sharded_replicas_have_their_share(void **state) {
       {PHASE_FORWARD, PART_LAYER, -1, 0, TO_BFLOAT, 0},
       {PHASE_FORWARD, PART_EMBEDDING, -1, 2, "CopyFunctor", 2 * 6 * root / 2},
       {PHASE_FORWARD, PART_EMBEDDING, -1, 2, "split_with_sizes", 2 * 4 * root},
-      {PHASE_BACKWARD, PART_EMBEDDING, -1, 0, "CopyFunctor", 0},
+      {PHASE_BACKWARD, PART_EMBEDDING, -1, 2, "CopyFunctor", 2 * 6 * layer / 2}, /* of the last one */
       {PHASE_BACKWARD, PART_EMBEDDING, -1, 2, "chunk_cat", 2 * 6 * root},
       {PHASE_BACKWARD, PART_EMBEDDING, 1, 1, add_share, 12 * root / 2},
       {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 0, "Memset", 0},

@@ -53,16 +53,16 @@ static void run_on(const struct block *to, enum stream stream, const char *op, e
   op_leave(to);
 }
 
-static void gather(const struct block *from, int unit) {
-  struct block to = labelled(from, unit);
-  int64_t elements = elements_of(&to, unit);
-  unit_enter(&to, SPAN_GATHER, unit);
-  op_enter(&to, "fsdp::all_gather_copy_in", NULL);
-  run_on(&to, STREAM_GATHER, "aten::_foreach_copy_", KERNEL_SHARE_CAST, elements / to.setup->parallel.data);
-  op_leave(&to);
-  collective_start_from(&to, STREAM_GATHER, STREAM_DATA, message_of(&to, ROLE_DATA, ALL_GATHER, elements, false),
+/* Labelled as what asks for it. */
+static void gather(const struct block *to, int unit) {
+  int64_t elements = elements_of(to, unit);
+  unit_enter(to, SPAN_GATHER, unit);
+  op_enter(to, "fsdp::all_gather_copy_in", NULL);
+  run_on(to, STREAM_GATHER, "aten::_foreach_copy_", KERNEL_SHARE_CAST, elements / to->setup->parallel.data);
+  op_leave(to);
+  collective_start_from(to, STREAM_GATHER, STREAM_DATA, message_of(to, ROLE_DATA, ALL_GATHER, elements, false),
                         gathered(unit));
-  op_leave(&to);
+  op_leave(to);
 }
 
 /* What was gathered becomes the unit's parameters. In the forward pass the copy may run while the next is gathered. */
@@ -81,7 +81,8 @@ static void open_unit(const struct block *from, int unit, bool forward) {
     event_wait(&to, STREAM_GATHER, EVENT_SPLIT);
 }
 
-static void before_forward(const struct block *to, int unit) {
+static void before_forward(const struct block *from, int unit) {
+  const struct block own = labelled(from, unit), *to = &own;
   nest(to, INSIDE_PYTHON); /* no gradients are recorded */
   unit_enter(to, SPAN_FORWARD, unit);
   if (unit == root_of(to)) { /* the optimizer has written the parameters */
@@ -118,18 +119,20 @@ static void prefetch(const struct block *to, int place) {
 void fsdp_backward(const struct block *to) {
   if (!to->setup->parallel.fully_sharded)
     return;
-  unit_enter(to, SPAN_BACKWARD, root_of(to));
-  prefetch(to, to->chunk->layers - 1);
-  op_leave(to);
+  const struct block own = labelled(to, root_of(to));
+  unit_enter(&own, SPAN_BACKWARD, root_of(to));
+  prefetch(&own, to->chunk->layers - 1);
+  op_leave(&own);
 }
 
 void fsdp_layer_backward(const struct block *to, int place) {
   if (!to->setup->parallel.fully_sharded)
     return;
-  unit_enter(to, SPAN_BACKWARD, unit_at(to, place));
-  open_unit(to, unit_at(to, place), false);
-  prefetch(to, place - 1);
-  op_leave(to);
+  const struct block own = labelled(to, unit_at(to, place));
+  unit_enter(&own, SPAN_BACKWARD, unit_at(to, place));
+  open_unit(&own, unit_at(to, place), false);
+  prefetch(&own, place - 1);
+  op_leave(&own);
 }
 
 /* The copy into one tensor waits for the sum before it, whose memory it may take. */

@@ -307,8 +307,12 @@ static void checkpoint_forward(const struct block *to) {
 void layer_forward(struct block *to, int place) {
   enter_layer(to, place);
   struct capture capture = graph_forward(to, GRAPHS_LAYERS);
-  if (to->setup->parallel.recompute) {
+  if (to->setup->parallel.recompute && to->setup->parallel.fully_sharded) {
+    module_enter(to, MODULE_CHECKPOINT, 0);
     fsdp_layer_forward(to, place);
+    checkpoint_forward(to);
+    module_leave(to);
+  } else if (to->setup->parallel.recompute) {
     checkpoint_forward(to);
   } else {
     module_enter(to, MODULE_LAYER, 0);

@@ -23,6 +23,8 @@ static const struct module_kind {
                           "megatron/core/models/common/embeddings/language_model_embedding.py(90): forward", 0},
     [MODULE_WORDS] = {"VocabParallelEmbedding", "megatron/core/tensor_parallel/layers.py(251): forward", 0},
     [MODULE_BLOCK] = {"TransformerBlock", "megatron/core/transformer/transformer_block.py(441): forward", 0},
+    [MODULE_CHECKPOINT] = {"CheckpointWrapper",
+                           "torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py(158): forward", 1},
     [MODULE_LAYER] = {"TransformerLayer", "megatron/core/transformer/transformer_layer.py(390): forward", 1},
     [MODULE_NORM] = {"LayerNorm", "torch/nn/modules/normalization.py(216): forward", 2},
     [MODULE_ATTENTION] = {"SelfAttention", "megatron/core/transformer/attention.py(389): forward", 1},

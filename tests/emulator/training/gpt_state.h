@@ -221,6 +221,7 @@ enum module {
   MODULE_EMBEDDING,
   MODULE_WORDS,
   MODULE_BLOCK,
+  MODULE_CHECKPOINT, /* around a layer of fully sharded replicas that is computed again */
   MODULE_LAYER,
   MODULE_NORM,
   MODULE_ATTENTION,
