@@ -331,12 +331,15 @@ void rebuild_blocks_free(struct rebuild_blocks *blocks) {
 }
 
 static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task *task) {
+  if (task->kind != LUMOS_COLLECTIVE) {
+    return false;
+  }
   lumos_string_id group = lumos_detail_of(job, task)->comm.group;
   uint8_t role = 0;
   for (size_t g = 0; g < job->groups.count; g++) {
     role = job->groups.items[g].id == group ? job->groups.items[g].role : role;
   }
-  return task->kind == LUMOS_COLLECTIVE && role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
+  return role != LUMOS_TENSOR && role != LUMOS_PIPELINE;
 }
 
 uint32_t rebuild_block_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {

@@ -45,7 +45,7 @@ struct emission {
   struct rebuild_rooms rooms[2];
   struct rebuild_joining *joining;
   int32_t shares;    /* as of the plan */
-  uint8_t *of_share; /* by task: rebuild_find_shares; NULL: shares are as recorded */
+  uint8_t *of_share; /* by task: program_find_shares; NULL: shares are as recorded */
   /* Of the rank at hand. */
   const struct rebuild_rank *rank;
   struct built *built;            /* by item */
@@ -71,7 +71,7 @@ static bool may_go(const struct emission *emission, uint32_t t) {
 /* A stream waits for an event, and the next task on it does, whatever it is: where that may go, the next one of the pass that stays.
  * LUMOS_NONE: it stays, or nothing else of its pass is near. */
 static uint32_t next_that_waits(const struct emission *emission, const struct lumos_dep *dep) {
-  enum { NEAR = 64 };
+  enum { NEAR = 64 }; /* tasks looked at for each wait, at most */
   const struct lumos_task *tasks = emission->from->tasks.items, *dst = &tasks[dep->dst];
   bool waits = !emission->recorded && dep->kind == LUMOS_DEP_EVENT && lumos_on_stream(emission->from, dst);
   if (!waits || dep->src == LUMOS_NONE || may_go(emission, dep->src) || !may_go(emission, dep->dst)) {

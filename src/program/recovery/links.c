@@ -3,8 +3,7 @@
  *
  * What a forward operator launched says in which pass and layer it was; one that launched nothing was where its
  * neighbours in time were, if they agree. Backward work outside of tied operators (gradients are accumulated, say)
- * belongs where the work before it does, but for what PyTorch's fully sharded replicas do before a layer goes back: that
- * belongs to the work behind it. A backward pass is for the micro-batch of the forward pass that most of its
+ * belongs where the work before it does. A backward pass is for the micro-batch of the forward pass that most of its
  * work is tied to.
  */
 #include "program/recovery/recovery.h"
@@ -146,20 +145,14 @@ static void link_element(struct linker *linker, uint32_t i, bool known, struct o
 
 static void link_layers(struct linker *linker, struct lumos_pass *pass) {
   const struct lumos_element *elements = linker->program->elements.items;
-  uint32_t end = pass->first + pass->count, waiting = pass->first; /* for the work behind a hook: from here on */
   struct origin last = {.pass = pass->forward, .layer = LUMOS_NO_LAYER, .part = LUMOS_PART_HEAD};
-  for (uint32_t i = pass->first; i < end; i++) {
+  for (uint32_t i = pass->first; i < pass->first + pass->count; i++) {
     struct origin origin = origin_of(linker, &elements[i]);
     bool known = is_known(origin, pass->forward);
     last = known ? origin : last;
-    if (!known && lumos_is_before_back(linker->program, &elements[i])) {
-      continue;
+    if (known || !lumos_is_before_back(linker->program, &elements[i])) { /* which fill.c places */
+      link_element(linker, i, known, last);
     }
-    link_element(linker, i, known, last);
-    for (; waiting < i; waiting++) {
-      link_element(linker, waiting, true, last);
-    }
-    waiting = i + 1;
   }
 }
 

@@ -67,23 +67,29 @@ void lumos_set_layers(struct lumos_program *program, struct lumos_pass *pass, co
   set_part(program, view, starts[count], view->count, LUMOS_PART_HEAD);
 }
 
-/* Does communication of this symbol come as often in every layer, and nowhere else? */
+static uint32_t count_symbol(const struct lumos_view *view, uint32_t from, uint32_t to, uint32_t symbol) {
+  uint32_t count = 0;
+  for (uint32_t i = from; i < to; i++) {
+    count += view->symbols[i] == symbol;
+  }
+  return count;
+}
+
+/* Does communication of this symbol come as often in every layer, or nowhere? Or as often as that, but each time one layer ahead, as
+ * parameters are gathered for the next layer back: then what an end lacks comes before the other one. */
 static bool is_even(const struct lumos_view *view, const struct lumos_layers *layers, uint32_t symbol) {
-  uint32_t all = 0, first = 0;
-  for (uint32_t i = 0; i < view->count; i++) {
-    all += view->symbols[i] == symbol;
+  uint32_t all = count_symbol(view, 0, view->count, symbol), most = 0, lacking = 0, last = layers->count - 1;
+  for (uint32_t k = 0; k < layers->count; k++) {
+    uint32_t count = count_symbol(view, layers->starts[k], layers->starts[k + 1], symbol);
+    most = count > most ? count : most;
   }
   for (uint32_t k = 0; k < layers->count; k++) {
-    uint32_t count = 0;
-    for (uint32_t i = layers->starts[k]; i < layers->starts[k + 1]; i++) {
-      count += view->symbols[i] == symbol;
-    }
-    first = k == 0 ? count : first;
-    if (count != first) {
-      return false;
-    }
+    lacking += count_symbol(view, layers->starts[k], layers->starts[k + 1], symbol) != most;
   }
-  return first > 0 || all == 0;
+  bool first_lacks = count_symbol(view, layers->starts[0], layers->starts[1], symbol) == 0;
+  bool last_lacks = count_symbol(view, layers->starts[last], layers->starts[layers->count], symbol) == 0;
+  bool ahead = lacking == 1 && first_lacks != last_lacks && all == most * layers->count;
+  return (lacking == 0 && (most > 0 || all == 0)) || ahead;
 }
 
 static void drop(struct lumos_program *program, uint32_t symbol) {

@@ -87,7 +87,8 @@ void lumos_program_modules(struct lumos_program *program);
 void lumos_program_buckets(struct lumos_program *program);
 void lumos_program_preparations(struct lumos_program *program);
 
-/* Is it launched by a hook of fully sharded replicas before a module goes back (program/sharded.h)? */
+/* Is it launched by a hook of fully sharded replicas before a module goes back (program/sharded.h)? An element is of a
+ * task with a call. */
 static inline bool lumos_is_before_back(const struct lumos_program *program, const struct lumos_element *element) {
   return program_gathers_before_back(program->job, program->job->tasks.items[element->task].call);
 }
@@ -102,7 +103,8 @@ void lumos_program_chunks(struct lumos_recovery *recovery);
 /* The number in the model of the first layer of a chunk of a stage. */
 int32_t lumos_first_layer(const struct lumos_recovery *recovery, int32_t stage, int32_t chunk);
 
-/* The elements of a pass that say something about layers (symbol not 0), in the order of the layers. */
+/* The elements of a pass that say something about layers, in the order of the layers: those of a symbol, but for copies and
+ * for what hooks of fully sharded replicas launch before a layer goes back. */
 struct lumos_view {
   uint32_t *elements, *symbols; /* [count]: index in program->elements; its symbol */
   int64_t *weights;             /* [count]: ns of computing */
@@ -120,7 +122,7 @@ void lumos_set_layers(struct lumos_program *program, struct lumos_pass *pass, co
 /* single.c: the layer of passes that go through one alone; needs stages. */
 void lumos_program_single_layers(struct lumos_recovery *recovery);
 
-/* fill.c: elements that say nothing themselves to the layer of their neighbours. */
+/* fill.c: elements that say nothing themselves, to the layer of their neighbours; needs links. */
 void lumos_program_fill(struct lumos_program *program);
 
 /* weights.c: the layers of weight gradients that were put off; needs chunks and micro-batches. */
