@@ -170,6 +170,15 @@ static void micro_batches_in_turn_share_gradients(void **state) {
   lumos_job_free(job);
 }
 
+/* Group 7, of four. */
+static void add_replicas(struct lumos_job *job) {
+  struct lumos_group group = lumos_group_empty;
+  group.id = word(job, "7");
+  group.role = LUMOS_DATA;
+  group.size = 4;
+  lumos_vector_push(&job->groups, group);
+}
+
 /* Gradients of four replicas are summed in buckets as large as they are. Where each replica gets a share of the sums, it keeps the
  * optimizer's state of that share. */
 static void replicas_share_the_optimizer(void **state) {
@@ -178,11 +187,7 @@ static void replicas_share_the_optimizer(void **state) {
   for (int scattered = 0; scattered < 2; scattered++) {
     const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
     struct lumos_job *job = job_of_runs(runs, 3, true);
-    struct lumos_group group = lumos_group_empty;
-    group.id = word(job, "7");
-    group.role = LUMOS_DATA;
-    group.size = 4;
-    lumos_vector_push(&job->groups, group);
+    add_replicas(job);
     detail(job, 0)->comm.op = word(job, ops[scattered]);
     detail(job, 0)->comm.group = word(job, "7");
     struct lumos_footprint footprint = footprint_of(job);
@@ -199,11 +204,7 @@ static void what_fully_sharded_replicas_keep_is_not_known(void **state) {
   for (int sharded = 0; sharded < 2; sharded++) {
     const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
     struct lumos_job *job = job_of_runs(runs, 3, true);
-    struct lumos_group group = lumos_group_empty;
-    group.id = word(job, "7");
-    group.role = LUMOS_DATA;
-    group.size = 4;
-    lumos_vector_push(&job->groups, group);
+    add_replicas(job);
     for (uint32_t t = 0; t < 2; t++) {
       detail(job, t)->comm.op = word(job, "all_gather");
       detail(job, t)->comm.group = word(job, "7");
