@@ -343,7 +343,9 @@ struct lumos_common_error {
   lumos_string_id id;         /* unique: "gpu.gemm" */
   lumos_string_id name;       /* in plain words, as in "matrix products on another GPU" */
   struct lumos_decimal sigma; /* relative, one sigma */
-  lumos_string_id source;     /* where sigma comes from, as in "leave-one-out over 41 shapes" */
+  struct lumos_decimal
+      up; /* the same of how much longer they may be, where it differs: 0 where they can only be shorter */
+  lumos_string_id source; /* where sigma comes from, as in "leave-one-out over 41 shapes" */
   lumos_string_id unknown;
 };
 
@@ -570,6 +572,8 @@ void lumos_job_put_damage(const struct lumos_job *job, struct lumos_text *out);
  * at least 0. O(common_errors). */
 lumos_string_id lumos_job_common_error(struct lumos_job *job, const char *id, const char *name, int32_t sigma,
                                        const char *source);
+/* They can only be shorter than they are, not longer: sets `up` of the common error of that id to 0. O(common_errors). */
+void lumos_job_only_shorter(struct lumos_job *job, lumos_string_id id);
 /* The common error of that id; NULL: there is none. O(common_errors). */
 const struct lumos_common_error *lumos_common_error_of(const struct lumos_job *job, lumos_string_id id);
 

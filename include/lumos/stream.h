@@ -29,7 +29,7 @@
  *   model       layers? hidden? heads? kv_heads? head_dim? ffn? ffn_matrices? sequence? vocabulary? micro_batch?
  *               micro_batches? parallel?{tp? pp? dp? cp? ep?} recorded?t{ranks? layers? micro_batches? tp? pp? dp?
  *               cp? ep?} evidence?{of each of these, under its name: a text}; at most one (g)
- *   common_error id name sigma source (t)
+ *   common_error id name sigma up? source (t)
  *   memory      rank device step t allocated reserved?
  *   pass        rank stage? step phase? micro_batch? chunk track start dur (t)
  *   metric      name value unit scope{rank? step? lane? kind? group? layer? task? stage? peer? op? module? name?
@@ -128,8 +128,8 @@
  *                    previous one on its stream (beyond lag) nor before its call. end_residual: of a collective's
  *                    member, the same for its end.
  *   common_error     an error that changed durations share: they are all too long together, or all too short. name says
- *                    of what, in plain words; sigma is relative, one standard deviation; source says where it comes
- *                    from.
+ *                    of what, in plain words; sigma is relative, one standard deviation; up the same of how much
+ *                    longer they may be, where that differs; source says where it comes from.
  *   task.dur_error   how wrong dur may be by itself, independent of all others: relative, one standard deviation.
  *                    common_error: the id of the one that it shares with others. Both absent: dur is as sure as what
  *                    was measured.

@@ -111,7 +111,7 @@ const struct lumos_model_description lumos_model_description_empty = {
     .bucket_bytes = LUMOS_ABSENT,
     .recorded = {LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT, NO_SIZES},
 };
-const struct lumos_common_error lumos_common_error_empty = {.sigma = NO_DECIMAL};
+const struct lumos_common_error lumos_common_error_empty = {.sigma = NO_DECIMAL, .up = NO_DECIMAL};
 const struct lumos_memory_event lumos_memory_event_empty = {.reserved = LUMOS_ABSENT};
 const struct lumos_recorded_pass lumos_recorded_pass_empty = {.stage = LUMOS_ABSENT_INT,
                                                               .micro_batch = LUMOS_ABSENT_INT};
@@ -328,6 +328,14 @@ lumos_string_id lumos_job_common_error(struct lumos_job *job, const char *id, co
   }
   lumos_vector_push(&job->common_errors, added);
   return added.id;
+}
+
+void lumos_job_only_shorter(struct lumos_job *job, lumos_string_id id) {
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    if (job->common_errors.items[i].id == id) {
+      job->common_errors.items[i].up = (struct lumos_decimal){0, 0};
+    }
+  }
 }
 
 static const char *base_name(const char *path) {

@@ -358,6 +358,7 @@ static const struct lumos_field common_error_fields[] = {
     COMMON_ERROR("id", FIELD_STRING, id, REQUIRED),
     COMMON_ERROR("name", FIELD_STRING, name, REQUIRED),
     COMMON_ERROR("sigma", FIELD_DECIMAL, sigma, REQUIRED, ZERO),
+    COMMON_ERROR("up", FIELD_DECIMAL, up, ZERO),
     COMMON_ERROR("source", FIELD_STRING, source, REQUIRED),
     UNKNOWN(struct lumos_common_error),
 };

@@ -81,3 +81,39 @@ struct rebuild_conversions rebuild_strip_conversions(struct lumos_job *built, co
   free(likes);
   return found;
 }
+
+/* 1 / (1 - 1 / 1.645) - 1: the low end of a range of 90 % takes them all off. */
+enum { ONCE_SIGMA = 1550388 /* millionths */ };
+
+void rebuild_doubt_conversions(struct lumos_job *built, const struct lumos_job *from) {
+  bool known = from->models.count > 0 && built->models.count > 0;
+  if (!known || from->models.items[0].micro_batches != 1 || built->models.items[0].micro_batches <= 1) {
+    return;
+  }
+  struct search search = {.from = from};
+  uint32_t *likes = rebuild_find_likes(built, from);
+  lumos_string_id doubt = LUMOS_NO_STRING;
+  int64_t doubted = 0;
+  find_weights(&search);
+  for (uint32_t t = 0; t < built->tasks.count; t++) {
+    const struct lumos_task *task = &built->tasks.items[t];
+    if (task->micro_batch > 0 && likes[t] != LUMOS_NONE && converted(&search, likes[t]) > 0) {
+      doubt = doubt != LUMOS_NO_STRING
+                  ? doubt
+                  : lumos_job_common_error(built, "rebuild.conversions", "weights converted in every micro-batch",
+                                           ONCE_SIGMA, "one autocast around all micro-batches converts them once");
+      lumos_task_detail(built, &built->tasks.items[t])->common_error = doubt;
+      doubted++;
+    }
+  }
+  if (doubted > 0) {
+    lumos_job_only_shorter(built, doubt);
+    lumos_job_note(built, "transform.conversions_repeated", LUMOS_INFO, doubted, NULL,
+                   "weights are converted in every micro-batch, as where each forward pass enters an autocast of its "
+                   "own: the recorded step has one micro-batch, and does not show it. One autocast around all "
+                   "micro-batches would convert them once a step",
+                   "record a step of two micro-batches");
+  }
+  lumos_numbering_free(&search.weights);
+  free(likes);
+}

@@ -6,6 +6,7 @@
 #include "rebuild/alone.h"
 #include "rebuild/ask.h"
 #include "rebuild/census.h"
+#include "rebuild/conversions.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
 #include "rebuild/fold.h"
@@ -436,6 +437,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     done = false;
   }
   if (done) {
+    rebuild_doubt_conversions(both.built, job);
     struct rebuild_census census = rebuild_census_take(&templates);
     uint8_t *groups = find_groups(both.built);
     keep_notes(both.built, job, groups);

@@ -4,8 +4,8 @@
  * Sources of error, each as one standard deviation. They are taken to be independent, and add up as squares:
  *
  *   common errors   of durations that a model gave (common_error records). The job runs again with all of one error's
- *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma, and again divided
- *                   by it. How much later or earlier a figure comes out is its error on that side; a side on which
+ *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma (or 1 + up), and
+ *                   again divided by 1 + sigma. How much later or earlier a figure comes out is its error on that side; a side on which
  *                   nothing moves has none.
  *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of
  *                   each other, but that kernels of one name are off together where a model gave their durations:
@@ -213,13 +213,16 @@ static void find_trials(const struct lumos_job *job, struct range_trials *trials
   find_uses(job, threads, streams, transfers);
   for (size_t i = 0; i < job->common_errors.count; i++) {
     const struct lumos_common_error *error = &job->common_errors.items[i];
-    double sigma = lumos_decimal_value(error->sigma);
+    double sigma = lumos_decimal_value(error->sigma),
+           up = error->up.units == LUMOS_ABSENT ? sigma : lumos_decimal_value(error->up);
     if ((threads[error->id] || streams[error->id] || transfers[error->id]) && sigma > 0) {
       struct lumos_variant variant = {.times = shifted_times,
                                       .threads = threads[error->id] != 0,
                                       .streams = streams[error->id] != 0,
                                       .transfer = transfers[error->id] != 0 ? shifted_transfer : NULL};
-      lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 + sigma}, .error = i}));
+      if (up > 0) {
+        lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 + up}, .error = i}));
+      }
       lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 / (1 + sigma)}, .error = i}));
     }
   }

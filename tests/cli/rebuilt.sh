@@ -291,6 +291,22 @@ gathered <built >found
 same expected found "--layers 4 of two: each layer is gathered: $(diff expected found | head -n 4)"
 proved 'fully sharded replicas gather each layer for each of its passes, and what works on shares follows them'
 
+# ---- one micro-batch ----
+
+# All products of its backward pass run beside the sum of gradients, those of the forward pass alone, and it is not known whether each
+# micro-batch would convert weights. The emulated cluster converts them once: the true step is within the range, and 2 % or more below what is predicted.
+recorded --layers 2 --hidden 4096 --vocab 8000 --dp 2 --micro-batches 1
+built --micro-batches 4
+grep -qF transform.conversions_repeated built || fail 'nothing says that each micro-batch is taken to convert weights'
+emulated-cluster --quiet --plain --seed 7 --layers 2 --hidden 4096 --vocab 8000 --dp 2 --micro-batches 4 --ranks none --once emulated || fail 'the emulated cluster fails'
+true=$(true_steps emulated | steps) line=$(predicted_step <built) && IFS='|' read -r predicted low high _ <<<"$line"
+check "--micro-batches 4 of one: $true lies between $low and $high" awk "BEGIN { exit !($low < $true && $true < $high) }"
+check "--micro-batches 4 of one: $predicted is 2 to 7 % above $true" awk "BEGIN { exit !($predicted > 1.02 * $true && $predicted < 1.07 * $true) }"
+recorded --layers 2 --hidden 1024 --micro-batches 2
+built --micro-batches 4
+grep -qF transform.conversions_repeated built && fail 'two recorded micro-batches show who converts weights'
+proved 'of one micro-batch, forward products show what backward ones lose, and converted weights are in the range'
+
 # ---- there and back ----
 
 # there CHANGE BACK [MOST]: the recorded job, changed and changed back, takes what it took, within 1 %, or MOST; of what was recorded nothing is left in between but

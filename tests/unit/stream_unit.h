@@ -186,7 +186,7 @@ static inline void expect_refused(const char *text, bool edited, const char *exp
   "\"i\",\"micro_batches\":"                                                                                           \
   "\"j\","                                                                                                             \
   "\"tp\":\"k\",\"pp\":\"l\",\"dp\":\"m\",\"cp\":\"n\",\"ep\":\"o\"},\"x\":1}\n"                                       \
-  "{\"type\":\"common_error\",\"id\":\"gpu.copy\",\"name\":\"copies on another GPU\",\"sigma\":0.125,"                 \
+  "{\"type\":\"common_error\",\"id\":\"gpu.copy\",\"name\":\"copies on another GPU\",\"sigma\":0.125,\"up\":0,"        \
   "\"source\":\"leave-one-out over 7 sizes\",\"x\":1}\n"                                                               \
   "{\"type\":\"pass\",\"rank\":3,\"stage\":1,\"step\":2,\"phase\":\"forward\",\"micro_batch\":5,\"chunk\":1,"          \
   "\"track\":2,\"start\":40,\"dur\":7,\"x\":1}\n"                                                                      \

@@ -233,6 +233,45 @@ static struct lumos_job *contended(int names, const char *kind) {
   return contended_of(names, kind, ",'shapes':'[[8,8],[8,8]]'");
 }
 
+/* Products of so many sizes, four of each in a forward pass, 100 alone, and four with their sides in another order in the backward pass, 150
+ * beside communication that ends with them. */
+static struct lumos_job *forward_alone(int sizes) {
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  lumos_text_put(&text, JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
+                                        "{'type':'lane','rank':0,'lane':'t1','kind':'thread','native':'1'}\n"
+                                        "{'type':'lane','rank':0,'lane':'s7','kind':'stream','native':'7'}\n"
+                                        "{'type':'lane','rank':0,'lane':'s8','kind':'stream','native':'8'}\n");
+  const int count = 8 * sizes;
+  for (int i = 0; i < count; i++) {
+    int inner = 16 << i % sizes;
+    lumos_text_format(
+        &text,
+        "{'type':'span','id':'0:%d','rank':0,'lane':'t1','kind':'op','name':'aten::mm','start':%d,'dur':100,"
+        "'shapes':'[[%d,%d],[%d,%d]]'}\n",
+        i, i * 200, 8, i % 8 < 4 ? inner : 1024, i % 8 < 4 ? inner : 1024, i % 8 < 4 ? 1024 : inner);
+  }
+  for (int i = 0; i < count; i++) {
+    lumos_text_format(&text,
+                      "{'type':'task','id':'0:%d','rank':0,'lane':'s7','seq':%d,'kind':'gemm','name':'k','phase':'%s',"
+                      "'start':%d,'dur':%d,'lag':0,'step':0,'span':'0:%d'}\n",
+                      i, i, i % 8 < 4 ? "forward" : "backward", i * 200, i % 8 < 4 ? 100 : 150, i);
+  }
+  for (int i = 0, beside = 0; i < count; i++) {
+    if (i % 8 >= 4) {
+      lumos_text_format(
+          &text,
+          "{'type':'task','id':'0:%d','rank':0,'lane':'s8','seq':%d,'kind':'collective','name':'c','start':%d,"
+          "'dur':150,'lag':0,'step':0}\n",
+          count + beside, beside, i * 200);
+      beside++;
+    }
+  }
+  lumos_text_char(&text, '\0');
+  struct lumos_job *job = job_from_text(text.bytes);
+  lumos_text_free(&text);
+  return job;
+}
+
 static struct lumos_contention fitted(struct lumos_job *job) {
   struct lumos_contention contention;
   uint8_t *communication = lumos_allocate_zeroed(job->tasks.count, 1);
@@ -264,9 +303,23 @@ static void overlaps_show_what_communication_costs_kernels(void **state) {
   assert_int_equal(contention.losses[LUMOS_CONTENDED_OTHERS].evidence, 0);
 }
 
+/* A product of as many numbers in the other pass is 6 % off, one standard deviation. */
+static void products_of_the_other_pass_show_it_where_no_others_do(void **state) {
+  (void)state;
+  struct lumos_contention contention = fitted(forward_alone(3));
+  expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].share, 0.5);
+  expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].error, sqrt(0.25 / 3 + 0.06 * 0.06));
+  assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 12);
+  expect(contention.losses[LUMOS_CONTENDED_OTHERS].share, 0.38);
+  contention = fitted(forward_alone(2));
+  assert_int_equal(contention.losses[LUMOS_CONTENDED_PRODUCTS].evidence, 0);
+  expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].error, 0.2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(overlaps_show_what_communication_costs_kernels),
+      cmocka_unit_test(products_of_the_other_pass_show_it_where_no_others_do),
       cmocka_unit_test(names_tell_tiles),
       cmocka_unit_test(a_wave_more_takes_twice_as_long),
       cmocka_unit_test(what_is_long_and_narrow_is_bound_by_memory),

@@ -56,6 +56,17 @@ static void a_common_error_is_run_one_sigma_up_and_down(void **state) {
   lumos_job_free(job);
 }
 
+static void what_can_only_be_shorter_has_one_side(void **state) {
+  (void)state;
+  struct lumos_job *job = edited_job();
+  lumos_string_id error = lumos_job_common_error(job, "model", "a model", 100000, "by hand");
+  lumos_task_detail(job, task(job, "K0"))->common_error = error;
+  lumos_job_only_shorter(job, error);
+  simulate(job);
+  expect_range(job, "step_time", "", 184, 199, 199);
+  lumos_job_free(job);
+}
+
 static void give_error(struct lumos_job *job, const char *name) {
   struct lumos_task *of = task(job, name);
   of->dur_source = LUMOS_MODELLED;
@@ -201,6 +212,7 @@ static void what_overlap_costs_is_one_sided_until_it_is_predicted(void **state) 
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_common_error_is_run_one_sigma_up_and_down),
+                                     cmocka_unit_test(what_can_only_be_shorter_has_one_side),
                                      cmocka_unit_test(kernels_of_one_name_are_off_together),
                                      cmocka_unit_test(graphs_without_overlap_are_as_sure),
                                      cmocka_unit_test(graphs_end_overlap_and_what_it_costs),
