@@ -167,6 +167,7 @@ struct both {
   const struct lumos_rebuild *asked;
   struct lumos_job *built;
   struct lumos_decimal deviation;
+  bool deviates; /* the deviation is known */
   struct lumos_error errors[2];
 };
 
@@ -181,12 +182,13 @@ static bool build_one(void *context, size_t index, bool callers) {
 }
 
 static bool build_both(struct both *both, struct lumos_error *error) {
-  size_t failed = lumos_parallel(2, both->templates->blocks->job->threads, build_one, both);
-  if (failed < 2) {
+  size_t count = both->deviates ? 1 : 2;
+  size_t failed = lumos_parallel(count, both->templates->blocks->job->threads, build_one, both);
+  if (failed < count) {
     *error = both->errors[failed];
     lumos_job_free(both->built);
   }
-  return failed == 2;
+  return failed == count;
 }
 
 /* Of a job that was built before the first stays, which is against what was measured. */
@@ -345,32 +347,100 @@ static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebu
   return asked->stages > 1 && (job->models.count == 0 || job->models.items[0].sizes.pp <= 1);
 }
 
-static bool cut(const struct lumos_job *job, const struct lumos_rebuild *asked, struct rebuild_blocks *blocks,
-                struct rebuild_templates *templates, struct lumos_error *error) {
-  rebuild_blocks_cut(blocks, job, weights_for(job, asked));
-  rebuild_templates_make(templates, blocks);
+/* What was recorded, cut into blocks, and what these are copies of. */
+struct cut {
+  struct rebuild_blocks blocks;
+  struct rebuild_templates templates;
+};
+
+static bool cut(struct cut *cut, const struct lumos_job *job, enum rebuild_weights weights, const char *learn_from,
+                struct lumos_error *error) {
+  struct rebuild_templates *templates = &cut->templates;
+  rebuild_blocks_cut(&cut->blocks, job, weights);
+  rebuild_templates_make(templates, &cut->blocks);
   templates->delays = rebuild_outside(job, error);
-  return templates->delays != NULL && (asked->learn_from == NULL || rebuild_learn(templates, asked->learn_from, error));
+  return templates->delays != NULL && (learn_from == NULL || rebuild_learn(templates, learn_from, error));
+}
+
+static void free_cut(struct cut *cut) {
+  rebuild_templates_free(&cut->templates);
+  rebuild_blocks_free(&cut->blocks);
+}
+
+/* ---- what rebuilds of one job have in common ---- */
+
+struct lumos_rebuild_base {
+  const struct lumos_job *job;
+  struct prepared {
+    bool done;
+    struct cut cut;
+    struct lumos_decimal deviation;
+  } prepared[REBUILD_WEIGHTS_KINDS];
+  struct lumos_contend contend;
+};
+
+struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, const enum lumos_schedule *schedules,
+                                                 size_t count) {
+  if (!lumos_job_measured(job)) {
+    return NULL;
+  }
+  struct lumos_rebuild_base *base = lumos_allocate_zeroed(1, sizeof *base);
+  base->job = job;
+  lumos_contend_begin(&base->contend, job);
+  for (size_t i = 0; i < count; i++) {
+    const struct lumos_rebuild asked = {.schedule = schedules[i]};
+    enum rebuild_weights weights = weights_for(job, &asked);
+    struct prepared *prepared = &base->prepared[weights];
+    struct lumos_error error = {0};
+    if (prepared->cut.blocks.job == NULL) { /* what fails here fails there, too, where it is told */
+      prepared->done = cut(&prepared->cut, job, weights, NULL, &error) &&
+                       find_deviation(&prepared->cut.templates, &prepared->deviation, &error);
+    }
+  }
+  return base;
+}
+
+void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
+  for (int i = 0; base != NULL && i < REBUILD_WEIGHTS_KINDS; i++) {
+    if (base->prepared[i].cut.blocks.job != NULL) {
+      free_cut(&base->prepared[i].cut);
+    }
+  }
+  if (base != NULL) {
+    lumos_contend_free(&base->contend);
+  }
+  free(base);
+}
+
+/* Of the job as it is now: what was prepared; NULL: nothing was. */
+static const struct prepared *find_prepared(const struct lumos_rebuild_base *base, const struct lumos_job *job,
+                                            const struct lumos_rebuild *asked) {
+  if (base == NULL || base->job != job || asked->learn_from != NULL) {
+    return NULL;
+  }
+  const struct prepared *prepared = &base->prepared[weights_for(job, asked)];
+  return prepared->done ? prepared : NULL;
 }
 
 /* Examples of what the recording lacks are put into it, and blocks are cut anew. How far the recorded configuration is off is
  * found before. */
-static bool build_supplied(struct both *both, struct lumos_job *job, struct rebuild_blocks *blocks,
-                           struct rebuild_templates *templates, struct lumos_error *error) {
+static bool supply(struct both *both, struct lumos_job *job, struct cut *own, struct lumos_error *error) {
   struct rebuild_steps steps;
-  if (!find_deviation(templates, &both->deviation, error)) {
+  if (!both->deviates && !find_deviation(both->templates, &both->deviation, error)) {
     return false;
   }
-  rebuild_steps_list(&steps, blocks);
+  both->deviates = true;
+  rebuild_steps_list(&steps, both->templates->blocks);
   int32_t step = steps.count == 0 ? 0 : steps.items[steps.count > 1];
   lumos_vector_free(&steps);
   if (!rebuild_supply_transfers(job, step, sequence_parts(job, both->asked), error)) {
     return false;
   }
-  rebuild_templates_free(templates);
-  rebuild_blocks_free(blocks);
-  both->built = cut(job, both->asked, blocks, templates, error) ? build_asked(templates, both->asked, error) : NULL;
-  return both->built != NULL;
+  if (own->blocks.job != NULL) {
+    free_cut(own);
+  }
+  both->templates = &own->templates;
+  return cut(own, job, weights_for(job, both->asked), both->asked->learn_from, error);
 }
 
 static void tell_recompute(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
@@ -410,15 +480,22 @@ static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, 
   }
 }
 
-static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
-  struct rebuild_blocks blocks;
-  struct rebuild_templates templates;
+static struct lumos_job *build(struct lumos_job *job, const struct prepared *prepared,
+                               const struct lumos_rebuild *asked, struct lumos_error *error) {
+  struct cut own = {.blocks = {.job = NULL}};
   struct rebuild_kept kept;
   rebuild_kept_read(&kept, job);
-  struct both both = {.templates = &templates, .asked = asked};
-  bool done =
-      cut(job, asked, &blocks, &templates, error) &&
-      (lacks_transfers(job, asked) ? build_supplied(&both, job, &blocks, &templates, error) : build_both(&both, error));
+  struct both both = {.asked = asked};
+  bool done = true;
+  if (prepared != NULL) {
+    both.templates = &prepared->cut.templates;
+    both.deviation = prepared->deviation;
+    both.deviates = true;
+  } else {
+    both.templates = &own.templates;
+    done = cut(&own, job, weights_for(job, asked), asked->learn_from, error);
+  }
+  done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
   if (done && !is_as_recorded(asked)) {
     rebuild_place_ranks(both.built, job);
     rebuild_strip_alone(both.built, job);
@@ -438,7 +515,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   }
   if (done) {
     rebuild_doubt_conversions(both.built, job);
-    struct rebuild_census census = rebuild_census_take(&templates);
+    struct rebuild_census census = rebuild_census_take(both.templates);
     uint8_t *groups = find_groups(both.built);
     keep_notes(both.built, job, groups);
     keep_metrics(both.built, job, groups);
@@ -447,7 +524,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     put_error(both.built, both.deviation);
     note_changed(both.built, job);
     put_note(both.built, &census, both.deviation, lumos_job_edited(job));
-    tell_learned(both.built, asked, &templates);
+    tell_learned(both.built, asked, both.templates);
     tell_kept(both.built, job);
     tell_left_out(both.built, job, asked);
     tell_batch(both.built, job);
@@ -457,17 +534,22 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
     put_folded(both.built, recorded_replicas(job));
   }
   rebuild_kept_free(&kept);
-  rebuild_templates_free(&templates);
-  rebuild_blocks_free(&blocks);
+  if (own.blocks.job != NULL) {
+    free_cut(&own);
+  }
   return done ? both.built : NULL;
 }
 
 /* Kernels are copies of recorded ones, and took as long as these beside the communication that was there. */
-static void contend(struct lumos_job *built, const struct lumos_job *job) {
-  struct lumos_contend contend;
+static void contend(struct lumos_job *built, const struct lumos_job *job, const struct lumos_contend *prepared) {
+  struct lumos_contend own;
   uint32_t *likes = rebuild_find_likes(built, job);
-  lumos_contend_begin(&contend, job);
-  lumos_contend_end(&contend, built, likes);
+  if (prepared == NULL) {
+    lumos_contend_begin(&own, job);
+    lumos_contend_end(&own, built, likes);
+  } else {
+    lumos_contend_apply(prepared, built, likes);
+  }
   free(likes);
 }
 
@@ -501,6 +583,11 @@ static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *a
 }
 
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  return lumos_rebuild_from(NULL, job, asked, error);
+}
+
+bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
+                        struct lumos_error *error) {
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
   }
@@ -515,12 +602,15 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   if (!change_sequence(job, asked, error)) {
     return false;
   }
-  struct lumos_job *built = build(job, asked, error);
+  bool reshaped = asked->shards > 0 || asked->sequence_parallel != 0;
+  const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
+  bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
+  struct lumos_job *built = build(job, prepared, asked, error);
   if (built == NULL) {
     return false;
   }
   if (!is_as_recorded(asked)) {
-    contend(built, job);
+    contend(built, job, as_prepared ? &base->contend : NULL);
   }
   struct lumos_job was = *job;
   *job = *built;

@@ -10,7 +10,8 @@
 enum rebuild_weights {
   REBUILD_WEIGHTS_STAY, /* where they were recorded */
   REBUILD_WEIGHTS_PART, /* they can be put off */
-  REBUILD_WEIGHTS_JOIN  /* those that were put off can be taken back, product by product */
+  REBUILD_WEIGHTS_JOIN, /* those that were put off can be taken back, product by product */
+  REBUILD_WEIGHTS_KINDS
 };
 
 /* By task of a thread, a byte: it is for the gradient of a weight, and what accumulates that. With REBUILD_WEIGHTS_JOIN

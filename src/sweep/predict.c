@@ -110,6 +110,14 @@ const char *sweep_value(const struct sweep_configuration *configuration, const s
   return room;
 }
 
+static bool has_sizes(const struct sweep_configuration *configuration) {
+  bool any = false;
+  for (int axis = SWEEP_FIRST_SIZE; axis <= SWEEP_LAST_SIZE; axis++) {
+    any |= configuration->values[axis] != NULL;
+  }
+  return any;
+}
+
 static bool resize(struct lumos_job *job, const struct sweep_configuration *configuration, struct lumos_error *error) {
   struct lumos_text sizes = LUMOS_TEXT_BUFFER;
   for (int axis = SWEEP_FIRST_SIZE; axis <= SWEEP_LAST_SIZE; axis++) {
@@ -118,15 +126,15 @@ static bool resize(struct lumos_job *job, const struct sweep_configuration *conf
                         configuration->values[axis]);
     }
   }
-  bool any = sizes.length > 0;
   lumos_text_char(&sizes, '\0');
-  bool done = !any || lumos_transform_sizes(job, sizes.bytes, error);
+  bool done = !has_sizes(configuration) || lumos_transform_sizes(job, sizes.bytes, error);
   lumos_text_free(&sizes);
   return done;
 }
 
-static bool rebuild(struct lumos_job *job, const struct sweep_configuration *configuration,
-                    const struct sweep_plan *plan, struct lumos_error *error) {
+static bool rebuild(struct lumos_job *job, const struct lumos_rebuild_base *base,
+                    const struct sweep_configuration *configuration, const struct sweep_plan *plan,
+                    struct lumos_error *error) {
   struct lumos_rebuild asked = {0};
   for (int axis = 0; axis < SWEEP_FIRST_SIZE; axis++) {
     char room[SWEEP_NUMBER];
@@ -135,7 +143,7 @@ static bool rebuild(struct lumos_job *job, const struct sweep_configuration *con
       return false;
     }
   }
-  return lumos_rebuild(job, &asked, error);
+  return lumos_rebuild_from(has_sizes(configuration) ? NULL : base, job, &asked, error);
 }
 
 /* ---- Figures ---- */
@@ -194,12 +202,13 @@ static void read_figures(const struct lumos_job *job, const struct sweep_plan *p
   report_facts_free(&facts);
 }
 
-struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_sweep *sweep,
-                                   const struct sweep_configuration *configuration, const struct sweep_plan *plan) {
+struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_rebuild_base *base,
+                                   const struct lumos_sweep *sweep, const struct sweep_configuration *configuration,
+                                   const struct sweep_plan *plan) {
   struct sweep_figures figures = {.predicted = false, .why = "nothing says how long a step takes"};
   struct lumos_error error = {0};
   const struct lumos_simulation simulation = {.model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware};
-  if (resize(job, configuration, &error) && rebuild(job, configuration, plan, &error) &&
+  if (resize(job, configuration, &error) && rebuild(job, base, configuration, plan, &error) &&
       lumos_simulate_as(job, &simulation, &error)) {
     read_figures(job, plan, &figures);
   } else {

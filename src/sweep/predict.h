@@ -4,6 +4,7 @@
 
 #include "sweep/grid.h"
 
+#include <lumos/rebuild.h>
 #include <lumos/sweep.h>
 
 /* What is known of a configuration before it is predicted: what it leaves open is filled in. */
@@ -31,8 +32,9 @@ enum { SWEEP_NUMBER = 24 };
 const char *sweep_value(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
                         enum sweep_axis axis, char room[SWEEP_NUMBER]);
 
-/* Make it of the job, which is then another one. */
-struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_sweep *sweep,
-                                   const struct sweep_configuration *configuration, const struct sweep_plan *plan);
+/* Make it of the job, which is then another one. `base`: what was prepared of it. */
+struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_rebuild_base *base,
+                                   const struct lumos_sweep *sweep, const struct sweep_configuration *configuration,
+                                   const struct sweep_plan *plan);
 
 #endif

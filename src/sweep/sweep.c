@@ -5,6 +5,8 @@
 #include "sweep/pool.h"
 #include "sweep/predict.h"
 #include "sweep/rows.h"
+#include "transform/edit.h"
+#include <lumos/rebuild.h>
 #include <lumos/watch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@ struct sweeping {
   struct sweep_plan *plans;
   struct sweep_figures *figures;
   LUMOS_VECTOR(uint32_t) asked; /* configurations that are predicted: what the pool's pieces are */
+  struct lumos_rebuild_base *base;
 };
 
 /* ---- Predicting ---- */
@@ -26,7 +29,8 @@ static void predict(void *context, size_t index, void *answer) {
   uint32_t at = sweeping->asked.items[index];
   struct lumos_job *own = (struct lumos_job *)(uintptr_t)sweeping->job; /* this process's copy */
   own->watcher = (struct lumos_watcher){NULL, NULL};
-  struct sweep_figures figures = sweep_predict(own, sweeping->sweep, &sweeping->all.items[at], &sweeping->plans[at]);
+  struct sweep_figures figures =
+      sweep_predict(own, sweeping->base, sweeping->sweep, &sweeping->all.items[at], &sweeping->plans[at]);
   memcpy(answer, &figures, sizeof figures);
 }
 
@@ -66,6 +70,20 @@ static void plan_all(struct sweeping *sweeping) {
       memcpy(sweeping->figures[i].why, error.text, sizeof error.text);
     }
   }
+}
+
+/* What all of them begin with is found before they part. One alone finds it by itself, with threads of its own. */
+static void prepare(struct sweeping *sweeping) {
+  enum lumos_schedule *schedules = lumos_allocate_zeroed(sweeping->asked.count + 1, sizeof *schedules);
+  for (size_t i = 0; i < sweeping->asked.count; i++) {
+    const char *name = sweeping->all.items[sweeping->asked.items[i]].values[SWEEP_SCHEDULE];
+    struct lumos_rebuild asked = {0};
+    struct lumos_error error = {0};
+    schedules[i] = name != NULL && lumos_rebuild_ask(&asked, "schedule", name, &error) ? asked.schedule : 0;
+  }
+  sweeping->base =
+      sweeping->asked.count > 1 ? lumos_rebuild_prepare(sweeping->job, schedules, sweeping->asked.count) : NULL;
+  free(schedules);
 }
 
 static bool predict_all(struct sweeping *sweeping, struct lumos_error *error) {
@@ -182,6 +200,8 @@ static bool write_rows(const struct sweep_rows *rows, const struct lumos_sweep *
   return sweep_page(rows, out, error);
 }
 
+bool lumos_sweep_begin(struct lumos_job *job, struct lumos_error *error) { return lumos_edit_begin(job, error); }
+
 bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *out,
                  struct lumos_error *error) {
   struct sweeping sweeping = {.job = job, .sweep = sweep};
@@ -197,7 +217,9 @@ bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, s
   sweeping.plans = lumos_allocate_zeroed(sweeping.all.count + 1, sizeof *sweeping.plans);
   sweeping.figures = lumos_allocate_zeroed(sweeping.all.count + 1, sizeof *sweeping.figures);
   plan_all(&sweeping);
+  prepare(&sweeping);
   bool done = predict_all(&sweeping, error);
+  lumos_rebuild_base_free(sweeping.base);
   if (done) {
     list_rows(&sweeping, text.bytes, &rows);
     done = write_rows(&rows, sweep, out, error);

@@ -87,7 +87,7 @@ static bool simulate(struct lumos_job *job, const struct tool_stream *stream, st
   const struct simulating *simulating = stream->context;
   enum lumos_model model = LUMOS_MODEL_LUMOS;
   if (simulating->sweep != NULL) {
-    return lumos_transform_begin(job, error); /* each configuration is simulated by itself */
+    return lumos_sweep_begin(job, error); /* each configuration is simulated by itself */
   }
   return (simulating->model == NULL || lumos_model_find(simulating->model, &model)) &&
          tool_simulate(job, model, &simulating->simulating, error) &&

@@ -362,7 +362,7 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
   return done;
 }
 
-void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
+void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
   enum { TIMES = 4 };                /* chosen: from then on next to nothing changes */
   static const double NEAR = 0.0005; /* of the time of kernels and transfers: so little is next to nothing. Chosen */
   double *alone = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *alone);
@@ -387,9 +387,17 @@ void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, con
   }
   close_simulated(&simulated);
   note_error(contend, job);
+  free(transfers);
+  free(alone);
+}
+
+void lumos_contend_free(struct lumos_contend *contend) {
   free_overlaps(&contend->overlaps);
   lumos_hardware_free(contend->hardware);
   free(contend->collective_of);
-  free(transfers);
-  free(alone);
+}
+
+void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
+  lumos_contend_apply(contend, job, likes);
+  lumos_contend_free(contend);
 }

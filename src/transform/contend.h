@@ -41,5 +41,8 @@ struct lumos_contend {
  * NULL: tasks are the same. The begin runs the engine, the end up to four times, until next to nothing changes. */
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job);
 void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
+/* The end in two parts, for several jobs that are made of one. */
+void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
+void lumos_contend_free(struct lumos_contend *contend);
 
 #endif

@@ -21,7 +21,8 @@ bool lumos_edit_begin(struct lumos_job *job, struct lumos_error *error) {
   if (!lumos_edit_open(job, error)) {
     return false;
   }
-  if (job->edited == 0) {
+  bool noted = lumos_common_error_of(job, lumos_intern_text(job->strings, LUMOS_ERROR_STEPS)) != NULL;
+  if (job->edited == 0 && !noted) {
     lumos_note_model_errors(job);
   }
   return true;
