@@ -37,6 +37,29 @@ static void drop_incomplete(struct rebuild_fold *fold, const struct lumos_job *j
   fold->shown.count = kept > 0 ? kept : fold->shown.count;
 }
 
+/* Does any collective have members of two replicas? */
+static bool joins_replicas(const struct lumos_job *job) {
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    const uint32_t *members = &job->members.items[collective->member_first];
+    for (uint32_t m = 1; m < collective->member_count; m++) {
+      uint32_t rank = lumos_rank_of(job, &job->tasks.items[members[m]]);
+      uint32_t first = lumos_rank_of(job, &job->tasks.items[members[0]]);
+      if (rebuild_coordinates(&job->ranks.items[rank]).dp != rebuild_coordinates(&job->ranks.items[first]).dp) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Of one among several replicas nothing shows what they wait for each other: their sums are as long as measured, and copies of it that run apart
+ * would drift apart. */
+static bool is_alone_of_several(const struct lumos_job *job, const struct rebuild_fold *fold) {
+  bool several = job->models.count > 0 && job->models.items[0].sizes.dp > 1;
+  return fold->shown.count == 1 && several && !joins_replicas(job);
+}
+
 static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size_t times, int32_t all) {
   struct rebuild_fold fold = {.all = all};
   size_t kept = 0;
@@ -54,6 +77,7 @@ static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size
   if (replicas) {
     drop_incomplete(&fold, job);
     kept = fold.shown.count;
+    times = is_alone_of_several(job, &fold) ? 1 : times;
   }
   fold.built = kept * times < (size_t)all ? (int32_t)(kept * times) : all;
   return fold;
