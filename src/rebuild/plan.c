@@ -1,13 +1,21 @@
 #include "rebuild/plan.h"
 
+/* In the first recorded step the job still settles: what is drawn from it is drawn from itself instead, if it is of another one. */
+static uint32_t turns_for(const struct rebuild_templates *templates, int32_t settling, uint32_t block, uint32_t turns) {
+  const struct rebuild_block *blocks = templates->blocks->items.items;
+  bool settles = blocks[rebuild_draw(templates, block, turns)].step == settling;
+  return settles && blocks[block].step != settling ? 0 : turns;
+}
+
 /* One recorded step once more, as another. */
-static void add_step(struct rebuild_rank *rank, const struct rebuild_blocks *blocks, int32_t like, int32_t step,
-                     uint32_t turns) {
+static void add_step(struct rebuild_rank *rank, const struct rebuild_templates *templates, int32_t settling,
+                     int32_t like, int32_t step, uint32_t turns) {
+  const struct rebuild_blocks *blocks = templates->blocks;
   for (uint32_t b = blocks->rank_first[rank->like]; b < blocks->rank_first[rank->like + 1]; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
     if (block->step == like) {
       rebuild_plan_add(rank, (struct rebuild_item){.like = b,
-                                                   .turns = turns,
+                                                   .turns = turns_for(templates, settling, b, turns),
                                                    .step = step,
                                                    .micro_batch = block->micro_batch,
                                                    .layer = block->layer,
@@ -31,8 +39,8 @@ void rebuild_plan_recorded(struct rebuild_plan *plan, const struct rebuild_templ
   for (uint32_t r = 0; r < blocks->job->ranks.count && steps.count > 0; r++) {
     struct rebuild_rank rank = {.like = r, .number = blocks->job->ranks.items[r].rank};
     for (size_t i = 0; i < count; i++) {
-      add_step(&rank, blocks, steps.items[i % steps.count], rebuild_step_at(&steps, i),
-               more > 0 ? 1 : turns_of(i % steps.count, steps.count));
+      add_step(&rank, templates, more > 0 ? LUMOS_ABSENT_INT : steps.items[0], steps.items[i % steps.count],
+               rebuild_step_at(&steps, i), more > 0 ? 1 : turns_of(i % steps.count, steps.count));
     }
     lumos_vector_push(&plan->ranks, rank);
   }

@@ -311,7 +311,13 @@ static void look_at_sums(struct rebuild_recorded *recorded) {
   recorded->sums = more > 0;
 }
 
-bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks,
+bool rebuild_recorded_alike(const struct rebuild_recorded *recorded, const struct rebuild_recorded *other) {
+  const struct rebuild_pipeline *a = &recorded->pipeline, *b = &other->pipeline;
+  return recorded->layers == other->layers && a->stages == b->stages && a->chunks == b->chunks &&
+         a->micro_batches == b->micro_batches && a->schedule == b->schedule && recorded->apart == other->apart;
+}
+
+bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks, size_t step,
                            struct lumos_error *error) {
   const struct lumos_job *job = blocks->job;
   const struct lumos_model_description *model =
@@ -322,7 +328,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
                                         .replicas = at_least_one(model->sizes.dp),
                                         .layers = model->layers > 0 ? model->layers : 0};
   rebuild_steps_list(&recorded->steps, blocks);
-  recorded->base = recorded->steps.items[recorded->steps.count > 1];
+  recorded->base = recorded->steps.items[step];
   if (!has_known(&model->sizes)) {
     return lumos_fail(error, "a job with context or expert parallelism cannot be planned anew yet");
   }

@@ -23,9 +23,11 @@ struct rebuild_recorded {
   bool gathers;         /* for each pass, as fully sharded replicas do */
 };
 
-/* False, with what to record, where that does not show. O(blocks x passes). */
-bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks,
+/* Of the step at that place among those recorded. False, with what to record, where that does not show. O(blocks x passes). */
+bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks, size_t step,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
+/* Do they have as many layers, stages, chunks and micro-batches, in the same order of passes? */
+bool rebuild_recorded_alike(const struct rebuild_recorded *recorded, const struct rebuild_recorded *other);
 void rebuild_recorded_free(struct rebuild_recorded *recorded);
 
 /* Coordinates of a rank; 0 where they are not known. */

@@ -12,7 +12,10 @@ struct replan {
   struct rebuild_plan *plan;
   struct lumos_rebuild to; /* nothing open; split: of every chunk, in the order of the model */
   bool again;              /* the recorded job computes layers again */
-  bool untied;             /* the head's weights are not the embedding's */
+  /* By place of a recorded step: what it is, where steps do not all do the same, as where every other one has another optimizer; NULL: they
+   * do. Without blocks where it is planned like the second one: that one, what cannot be read, or has another order of passes. */
+  struct rebuild_recorded *by_step;
+  bool untied; /* the head's weights are not the embedding's */
 };
 
 /* ---- ranks ---- */
@@ -81,8 +84,11 @@ static bool add_steps(const struct replan *replan, struct rebuild_writer *writer
   bool done = true;
   rebuild_schedule_make(&slots, &replan->plan->pipeline, stage);
   for (uint32_t i = 0; i < rebuild_steps_built(steps) && done; i++) {
+    const struct rebuild_recorded *own = replan->by_step == NULL ? NULL : &replan->by_step[i];
+    bool apart = own != NULL && own->blocks != NULL;
+    writer->recorded = apart ? own : replan->recorded;
     writer->step = rebuild_step_at(steps, i);
-    writer->turns = turns + i + (uint32_t)steps->count - 1;
+    writer->turns = apart ? turns : turns + i + (uint32_t)steps->count - 1;
     done = rebuild_step_write(writer, &slots, error);
   }
   lumos_vector_free(&slots);
@@ -329,6 +335,33 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   return check_sizes(replan, error) && split_layers(replan, error);
 }
 
+/* Examples of transfers, where the recording has none, are in one step alone. */
+static void read_steps(struct replan *replan, const struct rebuild_templates *templates) {
+  size_t count = replan->recorded->steps.count;
+  bool supplied = replan->to.stages > 1 && replan->recorded->pipeline.stages == 1;
+  if (count < 3 || supplied || rebuild_steps_alike(templates)) {
+    return;
+  }
+  replan->by_step = lumos_allocate_zeroed(count, sizeof *replan->by_step);
+  for (size_t s = 0; s < count; s++) {
+    struct rebuild_recorded *step = &replan->by_step[s];
+    struct lumos_error error = {0};
+    if (!rebuild_recorded_read(step, templates->blocks, s, &error) || !rebuild_recorded_alike(step, replan->recorded)) {
+      rebuild_recorded_free(step);
+      *step = (struct rebuild_recorded){.blocks = NULL};
+    }
+  }
+}
+
+static void free_steps(struct replan *replan) {
+  for (size_t s = 0; replan->by_step != NULL && s < replan->recorded->steps.count; s++) {
+    if (replan->by_step[s].blocks != NULL) {
+      rebuild_recorded_free(&replan->by_step[s]);
+    }
+  }
+  free(replan->by_step);
+}
+
 bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *templates,
                     const struct lumos_rebuild *asked, struct lumos_error *error) {
   const struct lumos_job *job = templates->blocks->job;
@@ -343,8 +376,16 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
         "not show which part; record the model without torch.compile, or compiled with and without checkpoints");
   }
   replan.again = asked->recompute != 0 && rebuild_computes_again(job);
-  bool done = rebuild_recorded_read(&recorded, templates->blocks, error) && settle(&replan, asked, error) &&
-              add_ranks(&replan, error);
+  struct rebuild_steps steps;
+  rebuild_steps_list(&steps, templates->blocks);
+  bool done =
+      rebuild_recorded_read(&recorded, templates->blocks, steps.count > 1, error) && settle(&replan, asked, error);
+  lumos_vector_free(&steps);
+  if (done) {
+    read_steps(&replan, templates);
+    done = add_ranks(&replan, error);
+    free_steps(&replan);
+  }
   rebuild_recorded_free(&recorded);
   return done;
 }

@@ -146,6 +146,23 @@ static uint32_t *find_next_steps(const struct rebuild_templates *templates, cons
   return next;
 }
 
+bool rebuild_steps_alike(const struct rebuild_templates *templates) {
+  struct rebuild_steps steps;
+  rebuild_steps_list(&steps, templates->blocks);
+  struct shares *shares = list_shares(templates, &steps);
+  bool alike = true;
+  for (size_t s = 2; s < steps.count; s++) {
+    uint32_t whole = count_alike(&shares[s], &shares[s]), first = count_alike(&shares[1], &shares[1]);
+    alike &= count_alike(&shares[s], &shares[1]) == whole && count_alike(&shares[1], &shares[s]) == first;
+  }
+  for (size_t s = 0; s < steps.count; s++) {
+    lumos_vector_free(&shares[s]);
+  }
+  free(shares);
+  lumos_vector_free(&steps);
+  return alike;
+}
+
 /* ---- which block comes next ---- */
 
 /* By index of a step: the first group of a template that is of it. */

@@ -36,6 +36,9 @@ struct rebuild_templates {
 void rebuild_templates_make(struct rebuild_templates *templates, const struct rebuild_blocks *blocks);
 void rebuild_templates_free(struct rebuild_templates *templates);
 
+/* Do all steps but the first do the same? O(blocks x steps). */
+bool rebuild_steps_alike(const struct rebuild_templates *templates);
+
 /* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, of steps that
  * differ among those that do the same, and of another micro-batch where that refers to the same blocks around it; so what is built
  * of one step is drawn from one step. Rather none that begins its thread. O(1) for what comes again. */
