@@ -240,6 +240,27 @@ static void what_was_recorded_is_kept_beside_what_is_built(void **state) {
   lumos_job_free(job);
 }
 
+/* The first layer of step 2 runs another kernel, as where every other step does something else. */
+static void steps_that_do_something_else_still_do(void **state) {
+  (void)state;
+  const struct lumos_rebuild asked = {.layers = 3};
+  struct lumos_job *job = model_job();
+  struct lumos_error error = {0};
+  job->tasks.items[job->lanes.items[2].task_first + 10].kind = LUMOS_NORM; /* five kernels a step */
+  if (!lumos_rebuild(job, &asked, &error)) {
+    fail_msg("%s", error.text);
+  }
+  int norms[STEPS] = {0};
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    norms[task->kind == LUMOS_NORM ? task->step : 0] += task->kind == LUMOS_NORM;
+  }
+  for (int32_t step = 0; step < STEPS; step++) {
+    assert_int_equal(norms[step], step == 2);
+  }
+  lumos_job_free(job);
+}
+
 /* Each layer more takes 100 forward and 150 back. */
 static void a_deeper_model_takes_its_layers_longer(void **state) {
   (void)state;
@@ -394,6 +415,7 @@ int main(void) {
       cmocka_unit_test(another_kernel_makes_another_template),
       cmocka_unit_test(the_recorded_job_takes_as_long_as_was_measured),
       cmocka_unit_test(what_was_recorded_is_kept_beside_what_is_built),
+      cmocka_unit_test(steps_that_do_something_else_still_do),
       cmocka_unit_test(a_deeper_model_takes_its_layers_longer),
       cmocka_unit_test(more_micro_batches_go_forward_and_back_in_turn),
       cmocka_unit_test(what_the_recording_lacks_is_refused),
