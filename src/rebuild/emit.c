@@ -172,7 +172,8 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   struct lumos_times own = lumos_own_times(from, like);
   own.lag = lag == LUMOS_ABSENT ? own.lag : lag;
   bool fixed = !lumos_on_stream(from, task) || task->kind == LUMOS_COPY;
-  bool whole = clears(from, task) || lumos_is_communication(task->kind); /* of all parameters, not of a replica's share */
+  bool whole =
+      clears(from, task) || lumos_is_communication(task->kind); /* of all parameters, not of a replica's share */
   int32_t scale = fixed ? 0 : whole ? item->transfers : item->kernels;
   scale = scale == 0 && emission->of_share != NULL && emission->of_share[like] ? emission->shares : scale;
   own.dur = scale == 0 ? own.dur : scaled(own.dur, scale);

@@ -1,5 +1,6 @@
 /* A job written anew out of what was recorded of it. */
 #include "base/parallel.h"
+#include "program/parameters.h"
 #include "program/sharded.h"
 #include "rebuild/accumulate.h"
 #include "rebuild/again.h"
@@ -142,15 +143,15 @@ static struct lumos_job *build_folded(const struct rebuild_templates *templates,
 }
 
 static struct lumos_job *build_asked(const struct rebuild_templates *templates, const struct lumos_rebuild *asked,
-                                     struct lumos_error *error) {
+                                     bool untied, struct lumos_error *error) {
   struct rebuild_plan plan;
   if (is_as_recorded(asked)) {
     struct lumos_job *recorded = build_recorded(templates, 0, &plan, error);
     rebuild_plan_free(&plan);
     return recorded;
   }
-  bool planned = rebuild_replan(&plan, templates, asked, error) && rebuild_check_plan(&plan, templates, error) &&
-                 rebuild_check_unison(&plan, templates, error);
+  bool planned = rebuild_replan(&plan, templates, asked, untied, error) &&
+                 rebuild_check_plan(&plan, templates, error) && rebuild_check_unison(&plan, templates, error);
   struct lumos_job *built = planned ? build_folded(templates, &plan, error) : NULL;
   if (built != NULL && plan.unsure > 0) {
     (void)lumos_job_common_error(built, LUMOS_ERROR_REPLICAS, "GPUs of replicas that were not recorded",
@@ -165,6 +166,7 @@ static struct lumos_job *build_asked(const struct rebuild_templates *templates, 
 struct both {
   const struct rebuild_templates *templates;
   const struct lumos_rebuild *asked;
+  bool untied; /* the head's weights are not the embedding's, in the recording */
   struct lumos_job *built;
   struct lumos_decimal deviation;
   bool deviates; /* the deviation is known */
@@ -175,7 +177,7 @@ static bool build_one(void *context, size_t index, bool callers) {
   struct both *both = context;
   (void)callers;
   if (index == 0) {
-    both->built = build_asked(both->templates, both->asked, &both->errors[0]);
+    both->built = build_asked(both->templates, both->asked, both->untied, &both->errors[0]);
     return both->built != NULL;
   }
   return find_deviation(both->templates, &both->deviation, &both->errors[1]);
@@ -481,11 +483,11 @@ static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, 
 }
 
 static struct lumos_job *build(struct lumos_job *job, const struct prepared *prepared,
-                               const struct lumos_rebuild *asked, struct lumos_error *error) {
+                               const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) {
   struct cut own = {.blocks = {.job = NULL}};
   struct rebuild_kept kept;
   rebuild_kept_read(&kept, job);
-  struct both both = {.asked = asked};
+  struct both both = {.asked = asked, .untied = untied};
   bool done = true;
   if (prepared != NULL) {
     both.templates = &prepared->cut.templates;
@@ -596,6 +598,7 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   } else if (!simulate_starts(job, error)) {
     return false;
   }
+  bool untied = program_is_untied(job); /* told by sizes that the shards have now */
   if (asked->shards > 0 && !lumos_reshape_shards(job, asked->shards, error)) {
     return false;
   }
@@ -605,7 +608,7 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   bool reshaped = asked->shards > 0 || asked->sequence_parallel != 0;
   const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
   bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
-  struct lumos_job *built = build(job, prepared, asked, error);
+  struct lumos_job *built = build(job, prepared, asked, untied, error);
   if (built == NULL) {
     return false;
   }

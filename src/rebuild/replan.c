@@ -363,12 +363,12 @@ static void free_steps(struct replan *replan) {
 }
 
 bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *templates,
-                    const struct lumos_rebuild *asked, struct lumos_error *error) {
+                    const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) {
   const struct lumos_job *job = templates->blocks->job;
   struct rebuild_recorded recorded;
   struct replan replan = {.recorded = &recorded, .plan = plan};
   *plan = (struct rebuild_plan){.model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty};
-  replan.untied = program_is_untied(job);
+  replan.untied = untied;
   if (asked->recompute != 0 && rebuild_hides_again(job)) {
     return lumos_fail(
         error,

@@ -160,7 +160,7 @@ static void check(struct cut cuts[2], int recording) {
   const struct rebuild_templates *templates = &cuts[asked.schedule == LUMOS_ZB_H1].templates;
   struct rebuild_plan plan;
   struct lumos_error error = {0};
-  bool planned = rebuild_replan(&plan, templates, &asked, &error);
+  bool planned = rebuild_replan(&plan, templates, &asked, false, &error);
   if (planned != may_be(&asked)) {
     tell(&asked, recording, planned ? "is planned, and should be refused" : error.text);
   }
