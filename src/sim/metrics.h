@@ -124,6 +124,9 @@ struct lumos_model_errors {
 struct lumos_model_errors lumos_model_errors_of(const struct lumos_timeline *measured,
                                                 const struct lumos_timeline *replayed);
 
+/* How far the means of two such recordings of so many steps lie apart, of one standard deviation, as a share of a step; NAN: there are none. */
+double lumos_steps_error(const double *lengths, size_t count);
+
 /* The transplant (transplant.c). */
 struct lumos_transplant;
 struct lumos_transplant *lumos_transplant_make(const struct lumos_job *job, struct lumos_engine *engine,

@@ -53,22 +53,31 @@ static double student(size_t degrees) {
  * one GPU, of which half have steps that differ by less than 0.5 %, one in ten by more than 6 %. */
 static const double USUAL_SPREAD = 0.0045;
 
-static double steps_error(const struct lumos_timeline *measured) {
+double lumos_steps_error(const double *lengths, size_t count) {
   double sum = 0, squares = 0;
-  size_t first = measured->job.count > 1, count = measured->job.count - first;
-  for (size_t k = first; k < measured->job.count; k++) {
-    sum += length(&measured->job.items[k]);
+  for (size_t k = 0; k < count; k++) {
+    sum += lengths[k];
   }
   double mean = count > 0 ? sum / (double)count : 0;
-  for (size_t k = first; k < measured->job.count; k++) {
-    double off = length(&measured->job.items[k]) - mean;
-    squares += off * off;
+  for (size_t k = 0; k < count; k++) {
+    squares += (lengths[k] - mean) * (lengths[k] - mean);
   }
   if (!(mean > 0)) {
     return NAN;
   }
   double variance = (squares / (mean * mean) + USUAL_SPREAD * USUAL_SPREAD) / (double)count;
   return student(count) * sqrt(2 * variance / (double)count);
+}
+
+static double steps_error(const struct lumos_timeline *measured) {
+  size_t first = measured->job.count > 1, count = measured->job.count - first;
+  double *lengths = lumos_allocate(count * sizeof *lengths + 1);
+  for (size_t k = 0; k < count; k++) {
+    lengths[k] = length(&measured->job.items[first + k]);
+  }
+  double error = lumos_steps_error(lengths, count);
+  free(lengths);
+  return error;
 }
 
 void lumos_note_another_recording(struct lumos_job *job, double off) {

@@ -13,7 +13,9 @@
  *                   the root mean square of how far these runs lie from the prediction. Where ranks wait for the
  *                   slowest all of them may be later.
  *   replay, steps   what the replay of the recording is off by, as far as the change moves what it carries over; and how
- *                   far the means of two recordings of so many steps lie apart (model_error.c): shares of the step.
+ *                   far the means of two recordings of so many steps lie apart (model_error.c): shares of the step. Where
+ *                   simulated steps differ more than measured ones did, by how much they do: in a pipeline bound by its CPUs one
+ *                   slow stretch holds up every stage.
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
  *   settling        where calls that waited for the GPU are gone, a CPU gets ahead step by step; and of one recorded step three are built,
  *                   of which the second may still differ. How far the last step then lies from the mean, beyond where it lay as measured,
@@ -264,7 +266,8 @@ struct ranges {
   struct sides *sides;          /* by figure */
   const char *largest;
   double largest_share;
-  double step; /* the mean of the job's steps, ns */
+  double step;        /* the mean of the job's steps, ns */
+  double steps_share; /* how far two means of so many steps lie apart, of that */
   int32_t uncounted;
   bool known;
   struct lumos_breakdown breakdown; /* what no run changes of it, for all of them */
@@ -603,10 +606,26 @@ static double overlapped_share(const struct ranges *ranges) {
   return part_of(ranges, "overlapped", LUMOS_METRIC_SIMULATED) / ranges->step;
 }
 
+static double simulated_steps_error(const struct ranges *ranges) {
+  const struct lumos_job *job = ranges->job;
+  lumos_string_id step_time = lumos_intern_text(job->strings, "step_time");
+  LUMOS_VECTOR(double) lengths = {0};
+  for (size_t i = 0; i < job->metrics.count; i++) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (metric->name == step_time && metric->source == LUMOS_METRIC_SIMULATED && is_of_job(metric) &&
+        metric->scope.step != ranges->uncounted) {
+      lumos_vector_push(&lengths, value_of(metric));
+    }
+  }
+  double error = lengths.count > 1 ? lumos_steps_error(lengths.items, lengths.count) : 0; /* one does not differ */
+  lumos_vector_free(&lengths);
+  return error;
+}
+
 /* The squares of all of them, as shares of the step. */
 static struct sides whole_squares(struct ranges *ranges) {
   const struct lumos_job *job = ranges->job;
-  double rebuilt = rebuild_share(job), steps = share_of_error(job, LUMOS_ERROR_STEPS);
+  double rebuilt = rebuild_share(job), steps = ranges->steps_share;
   double replicas = share_of_error(job, LUMOS_ERROR_REPLICAS);
   struct lumos_change_errors errors = lumos_change_errors(
       find_change(ranges, rebuilt >= 0), share_of_error(job, LUMOS_ERROR_REPLAY), beside_of(job), rebuilt >= 0);
@@ -641,7 +660,7 @@ static struct sides whole_squares(struct ranges *ranges) {
 static void set_ranges(struct ranges *ranges, struct sides whole) {
   lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
   double step = ranges->step; /* of the rank or the job; its figures stand behind its length */
-  double steps = share_of_error(ranges->job, LUMOS_ERROR_STEPS);
+  double steps = ranges->steps_share;
   for (size_t i = 0; i < ranges->figures.count; i++) {
     struct lumos_metric *metric = &ranges->job->metrics.items[ranges->figures.items[i]];
     step = metric->name == step_time ? value_of(metric) : lumos_scope_is_whole(&metric->scope) ? step : ranges->step;
@@ -683,6 +702,7 @@ void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine
                    "see what the warnings about threads or communication advise to record");
     return;
   }
+  ranges.steps_share = fmax(share_of_error(job, LUMOS_ERROR_STEPS), simulated_steps_error(&ranges));
   find_figures(&ranges, span);
   ranges.sides = lumos_allocate_zeroed(ranges.figures.count, sizeof *ranges.sides);
   size_t told = job->metrics.count;

@@ -348,6 +348,20 @@ if have_traces; then
   proved 'two real jobs asked for what they are take what was measured, within 1 %'
 fi
 
+# ---- steps that come to differ ----
+
+# Where simulated steps differ more than measured ones did, the range has that: of three steps that count, 1.431 sqrt(2 v / 3), v being a third of the squares of
+# how far they are off their mean with one usual square, 0.0045^2 (src/sim/model_error.c).
+recorded --seed 6 --steps 4 --layers 8 --hidden 1024 --seq 1024 --pp 2 --micro-batches 4
+built --pp 4
+lumos-sim --opportunities off built >sim 2>message || fail "not simulated: $(head -c 300 message)"
+measured=$(only common_error built | awk "$field"' field("id") == "steps" { print field("sigma") }')
+told=$(only metric sim | grep -F '"name":"prediction_error"' | grep -F '"name":"differences between steps"' | awk "$field"' { print field("value") }')
+expected=$(only metric sim | grep -F '"name":"step_time"' | grep -F '"source":"simulated"' | grep -E '"scope":\{"step":[0-9]+\}' | awk "$field"' NR > 1 { at[n++] = field("value"); sum += field("value") }
+  END { for (i = 0; i < n; i++) squares += (at[i] * n / sum - 1) ^ 2; if (n == 3) printf "%.6f", 1.431 * sqrt(2 / 3 * (squares + 0.0045 ^ 2) / 3) }')
+check "steps differ by $told, as simulated: $expected, and measured: $measured" awk "BEGIN { off = $told - $expected; exit !($expected > $measured && off < 2e-6 && off > -2e-6) }"
+proved 'a range has what simulated steps differ by, where that is more than was measured'
+
 # ---- there and back ----
 
 # there CHANGE BACK [MOST]: the recorded job, changed and changed back, takes what it took, within 1 %, or MOST; of what was recorded nothing is left in between but
