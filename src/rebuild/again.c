@@ -38,14 +38,16 @@ uint8_t *rebuild_find_again(const struct lumos_job *job) {
   return again;
 }
 
-bool rebuild_computes_again(const struct lumos_job *job) {
+enum lumos_recompute rebuild_computes_again(const struct lumos_job *job) {
   uint8_t *again = rebuild_find_again(job);
-  bool some = false;
-  for (size_t t = 0; t < job->tasks.count && !some; t++) {
-    some = again[t] && lumos_is_product(job->tasks.items[t].kind);
+  enum lumos_recompute found = LUMOS_RECOMPUTE_NONE;
+  for (uint32_t t = 0; t < job->tasks.count && found != LUMOS_RECOMPUTE_FULL; t++) {
+    if (again[t] && lumos_is_product(job->tasks.items[t].kind)) {
+      found = rebuild_is_product(job, t) ? LUMOS_RECOMPUTE_FULL : LUMOS_RECOMPUTE_SELECTIVE;
+    }
   }
   free(again);
-  return some;
+  return found;
 }
 
 /* The innermost op around a task that is about attention is its forward one. */

@@ -347,7 +347,7 @@ static bool lacks_transfers(const struct lumos_job *job, const struct lumos_rebu
 
 static bool cut(const struct lumos_job *job, const struct lumos_rebuild *asked, struct rebuild_blocks *blocks,
                 struct rebuild_templates *templates, struct lumos_error *error) {
-  rebuild_blocks_cut(blocks, job, weights_for(job, asked));
+  rebuild_blocks_cut(blocks, job, weights_for(job, asked), asked->recompute == LUMOS_RECOMPUTE_SELECTIVE);
   rebuild_templates_make(templates, blocks);
   templates->delays = rebuild_outside(job, error);
   return templates->delays != NULL && (asked->learn_from == NULL || rebuild_learn(templates, asked->learn_from, error));
@@ -374,14 +374,16 @@ static bool build_supplied(struct both *both, struct lumos_job *job, struct rebu
 }
 
 static void tell_recompute(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
-  bool full = asked->recompute == LUMOS_RECOMPUTE_FULL;
-  if (asked->recompute != 0 && rebuild_computes_again(job) == full) {
-    lumos_job_note(
-        built, "transform.recompute_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-        full ? "the recorded backward passes compute layers again already, so --recompute=full changes nothing"
-             : "the recorded backward passes compute nothing again, as far as their ops show it, so --recompute=none "
-               "changes nothing",
-        NULL);
+  static const char *const kept[] = {
+      [LUMOS_RECOMPUTE_FULL] =
+          "the recorded backward passes compute layers again already, so --recompute=full changes nothing",
+      [LUMOS_RECOMPUTE_NONE] = "the recorded backward passes compute nothing again, as far as their ops show it, so "
+                               "--recompute=none changes nothing",
+      [LUMOS_RECOMPUTE_SELECTIVE] =
+          "the recorded backward passes compute attention again already, and no other part of "
+          "layers, so --recompute=selective changes nothing"};
+  if (asked->recompute != 0 && rebuild_computes_again(job) == asked->recompute) {
+    lumos_job_note(built, "transform.recompute_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL, kept[asked->recompute], NULL);
   }
 }
 
@@ -410,6 +412,19 @@ static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, 
   }
 }
 
+/* The plan has put in what is to be computed again, and knows nothing of what was. */
+static void change_again(struct lumos_job *built, const struct lumos_job *job, enum lumos_recompute will) {
+  if (will != 0 && will != rebuild_computes_again(job)) {
+    rebuild_strip_again(built, job);
+  }
+  if (will == LUMOS_RECOMPUTE_FULL) {
+    rebuild_gather_once(built, job);
+    if (!rebuild_is_megatron(job)) {
+      rebuild_stop_early(built, job);
+    }
+  }
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
@@ -422,14 +437,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct lumos_rebuild
   if (done && !is_as_recorded(asked)) {
     rebuild_place_ranks(both.built, job);
     rebuild_strip_alone(both.built, job);
-    if (asked->recompute == LUMOS_RECOMPUTE_NONE) {
-      rebuild_strip_again(both.built, job);
-    } else if (asked->recompute == LUMOS_RECOMPUTE_FULL) {
-      rebuild_gather_once(both.built, job);
-      if (!rebuild_is_megatron(job)) {
-        rebuild_stop_early(both.built, job);
-      }
-    }
+    change_again(both.built, job, asked->recompute);
   }
   if (done && (!rebuild_shards(both.built, job, asked->sequence_parallel, error) ||
                !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {
