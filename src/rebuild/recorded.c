@@ -129,6 +129,7 @@ static void look_at_passes(struct rebuild_recorded *recorded) {
   size_t ranks = recorded->job->ranks.count;
   int32_t *chunks = find_chunks(recorded);
   recorded->passes = lumos_allocate_zeroed(ranks, sizeof *recorded->passes);
+  bool layers = false; /* a thread launches a captured pass in one call, for none */
   recorded->parts = recorded->attends = true;
   for (uint32_t r = 0; r < ranks; r++) {
     struct rebuild_passes *passes = &recorded->passes[r];
@@ -139,11 +140,13 @@ static void look_at_passes(struct rebuild_recorded *recorded) {
       recorded->pipeline.micro_batches = most(recorded->pipeline.micro_batches, count);
       recorded->pipeline.chunks = most(recorded->pipeline.chunks, passes->items.items[i].chunk + 1);
       recorded->apart = recorded->apart || passes->items.items[i].phase == LUMOS_WEIGHT;
+      layers = layers || rebuild_count_layers(passes, &passes->items.items[i]) > 0;
     }
     recorded->parts = recorded->parts && shows(recorded, passes, LUMOS_BACKWARD, is_for_weights);
     recorded->attends = recorded->attends && shows(recorded, passes, LUMOS_FORWARD, is_attention) &&
                         shows(recorded, passes, LUMOS_BACKWARD, is_attention);
   }
+  recorded->attends = recorded->attends && layers;
   free(chunks);
 }
 

@@ -46,7 +46,7 @@ long=(
   'zero bubble, again|--layers 8 --hidden 2048 --pp 4 --micro-batches 4 --schedule zb-h1|"--recompute full" "--recompute selective" "--recompute selective --schedule 1f1b"'
   'interleaved, again|--layers 8 --hidden 2048 --pp 2 --micro-batches 4 --schedule interleaved --vp 2|"--recompute full" "--recompute full --pp 4" "--recompute selective"'
   'three ways, no longer again|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute none --layers 8" "--recompute none --pp 4" "--recompute selective" "--recompute selective --pp 4"'
-  'attention again, sequence parallel|--layers 4 --hidden 4096 --tp 4 --sequence-parallel on --micro-batches 2 --recompute selective|"--recompute none" "--recompute full" "--layers 8"'
+  'attention again, sequence parallel|--layers 4 --hidden 4096 --tp 4 --sequence-parallel on --micro-batches 2 --steps 8 --recompute selective|"--recompute none" "--recompute full" "--layers 8"'
   'attention again, three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute selective|"--recompute none" "--recompute full" "--pp 4" "--schedule zb-h1"'
   'fully sharded, deeper|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--layers 8" "--micro-batches 4"'
   'fully sharded, over nodes|--layers 6 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --node-size 4|"--layers 12" "--micro-batches 4" "--dp 16" "--dp 2" "--dp 8"'
