@@ -302,8 +302,8 @@ static bool check_attention(const struct replan *replan, struct lumos_error *err
   bool asks = replan->to.recompute == LUMOS_RECOMPUTE_SELECTIVE && replan->was != LUMOS_RECOMPUTE_SELECTIVE;
   return !asks || replan->recorded->attends ||
          lumos_fail(error, "--recompute=selective: the recording does not show attention in each pass through each "
-                           "layer; record operators (CPU "
-                           "activities), and kernels launched one by one, not as CUDA graphs");
+                           "layer; record operators (CPU activities), and kernels launched one by one, not as CUDA "
+                           "graphs");
 }
 
 /* What a replica's share is of the recorded one. */
