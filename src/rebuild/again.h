@@ -5,8 +5,8 @@
 #include <lumos/job.h>
 #include <lumos/rebuild.h>
 
-/* By task: on a thread, forward work within a node of autograd, or what a checkpoint's own node does beside going back; on a stream,
- * what such a task launches. Of PyTorch's checkpoints (torch/utils/checkpoint.py), with and without reentrant autograd, and of
+/* By task: on a thread, forward work within a node of autograd, or what a checkpoint's own node does beside going back, the gradients of its
+ * inputs included; on a stream, what such a task launches. Of PyTorch's checkpoints (torch/utils/checkpoint.py), with and without reentrant autograd, and of
  * Megatron-LM's. The caller frees it. O(tasks x depth of ops). */
 uint8_t *rebuild_find_again(const struct lumos_job *job);
 

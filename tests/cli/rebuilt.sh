@@ -336,6 +336,12 @@ again() {
   done
 }
 again --layers 3 --hidden 1024 --micro-batches 2
+# What autograd keeps for the inputs of a checkpoint is no gradient of a parameter: replicas reduce as many bytes, whatever is computed again.
+for of in none full selective; do
+  lumos-transform --dp 2 graph.$of 2>message >built || fail "--dp 2 of a job with --recompute $of is not built: $(head -c 300 message)"
+  grep -o 'buckets of [0-9.]* MB in all' message >>reduced.bytes || fail "nothing says what replicas of a job with --recompute $of reduce"
+done
+[ "$(sort -u reduced.bytes | wc -l)" -eq 1 ] || fail "replicas reduce what depends on what is computed again: $(tr '\n' ' ' <reduced.bytes)"
 rarely again --layers 2 --hidden 1024 --tp 2 --sequence-parallel on --micro-batches 2
 rarely again --layers 4 --hidden 1024 --pp 2 --micro-batches 4 --schedule zb-h1
 again --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 2

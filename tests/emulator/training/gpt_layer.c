@@ -248,7 +248,7 @@ static void checkpoint_leave(const struct block *to) {
 static void core_checkpoint_forward(const struct block *to) {
   bool selective = to->setup->parallel.recompute == RECOMPUTE_SELECTIVE;
   if (selective)
-    checkpoint_enter(to, NODE_CORE_CHECKPOINT, SHAPE_ATTENTION);
+    checkpoint_enter(to, NODE_CORE_CHECKPOINT, SHAPE_CORE);
   core_forward(to);
   if (selective)
     checkpoint_leave(to);
@@ -411,7 +411,16 @@ static void engine_enter(const struct block *to) {
   frame_enter(to, ENGINE);
 }
 
-static void engine_leave(const struct block *to) {
+/* What goes in is a leaf of that graph, as parameters are: the engine keeps its gradient, at which no hook waits. */
+static void engine_leave(const struct block *to, int inputs, enum shape gradient) {
+  for (int i = 0; i < inputs; i++) {
+    record_enter(to, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL);
+    spend(to, NS_LINE);
+    op_enter(to, "torch::autograd::AccumulateGrad", shape(to, gradient));
+    op_view(to, "aten::detach", shape(to, gradient));
+    op_leave(to);
+    op_leave(to);
+  }
   for (int i = 0; i < 3; i++)
     frame_leave(to);
 }
@@ -440,7 +449,7 @@ static void core_checkpoint_backward(const struct block *to) {
   unnest(to);
   engine_enter(&inside);
   core_backward(&inside);
-  engine_leave(&inside);
+  engine_leave(&inside, 3, SHAPE_HEADS);
   node_leave_backward(to);
 }
 
@@ -495,7 +504,7 @@ static void checkpoint_backward(struct block *to, int place) {
   engine_enter(to);
   mlp_backward(to);
   attention_backward(to);
-  engine_leave(to);
+  engine_leave(to, 1, SHAPE_HIDDEN_SHARD);
   node_leave_backward(to);
 }
 

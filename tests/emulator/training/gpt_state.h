@@ -136,6 +136,7 @@ enum shape {
   SHAPE_CONTEXT, /* what attention gives */
   SHAPE_CONTEXT_COPY,
   SHAPE_ROTARY,
+  SHAPE_CORE,
   SHAPE_ATTENTION, /* of the autograd function */
   SHAPE_ATTENTION_FORWARD,
   SHAPE_ATTENTION_BACKWARD,
