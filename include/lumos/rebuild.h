@@ -14,8 +14,8 @@ enum lumos_schedule {
   LUMOS_ZB_H1        /* 1F1B with the gradients of weights put off: stage s by s micro-batches */
 };
 
-/* Which activations the backward pass computes again: all of a layer but its input, or none. */
-enum lumos_recompute { LUMOS_RECOMPUTE_FULL = 1, LUMOS_RECOMPUTE_NONE };
+/* Which activations the backward pass computes again: all of a layer but its input, none, or those within core attention, whose inputs are kept. */
+enum lumos_recompute { LUMOS_RECOMPUTE_FULL = 1, LUMOS_RECOMPUTE_NONE, LUMOS_RECOMPUTE_SELECTIVE };
 
 enum lumos_switch { LUMOS_SWITCH_ON = 1, LUMOS_SWITCH_OFF };
 
@@ -41,7 +41,7 @@ struct lumos_rebuild {
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "vp", "dp", "tp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "recompute" ("full", "none"), "split"
+ * "layers", "micro-batches", "pp", "vp", "dp", "tp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "recompute" ("full", "selective", "none"), "split"
  * (numbers joined by commas), "overlap-gradients", "distributed-optimizer", "sequence-parallel" ("on", "off"), "learn-from" (a selector, which is kept
  * by reference). False where the argument is none of these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,

@@ -9,6 +9,7 @@
 #include "memory/tensors.h"
 
 #include "base/numbering.h"
+#include "program/checkpoint.h"
 #include <string.h>
 
 enum memory_view {
@@ -90,7 +91,7 @@ static inline bool is_op(const struct memory_walk *walk, uint32_t place, const c
 }
 
 static inline bool is_accumulation(const struct memory_walk *walk, uint32_t place) {
-  return is_op(walk, place, "torch::autograd::AccumulateGrad");
+  return is_op(walk, place, PROGRAM_ACCUMULATES) && !program_accumulates_input(walk->job, op_at(walk, place)->span);
 }
 
 /* In the forward pass, or where that is done again. */

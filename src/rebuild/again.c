@@ -3,6 +3,7 @@
 #include "cost/kernel_cost.h"
 #include "cost/operation.h"
 #include "job/remove.h"
+#include "program/checkpoint.h"
 #include "program/sharded.h"
 #include "rebuild/gradients.h"
 #include "rebuild/weights.h"
@@ -24,28 +25,54 @@ static bool is_again(const struct lumos_job *job, uint32_t t, bool built) {
   return (numbered && (node != LUMOS_NONE || built)) || strstr(name, "Checkpoint") != NULL;
 }
 
+/* By span: the op that accumulates the gradient of a checkpoint's input, and the node around it. */
+static uint8_t *find_inputs(const struct lumos_job *job) {
+  uint8_t *inputs = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (uint32_t s = 0; s < job->spans.count; s++) {
+    if (program_accumulates_input(job, s)) {
+      uint32_t node = job->spans.items[s].parent;
+      inputs[s] = 1;
+      inputs[node] |= strstr(lumos_string(job->strings, job->spans.items[node].name), PROGRAM_ACCUMULATES) != NULL;
+    }
+  }
+  return inputs;
+}
+
+static bool is_of_input(const struct lumos_job *job, const uint8_t *inputs, uint32_t t) {
+  uint32_t span = job->tasks.items[t].span;
+  while (span != LUMOS_NONE && inputs[span] == 0) {
+    span = job->spans.items[span].parent;
+  }
+  return span != LUMOS_NONE;
+}
+
 uint8_t *rebuild_find_again(const struct lumos_job *job) {
+  uint8_t *inputs = find_inputs(job);
   uint8_t *again = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   bool built = lumos_job_edited(job);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    again[t] = task->phase == LUMOS_BACKWARD && !lumos_on_stream(job, task) && is_again(job, t, built);
+    again[t] = task->phase == LUMOS_BACKWARD && !lumos_on_stream(job, task) &&
+               (is_again(job, t, built) || is_of_input(job, inputs, t));
   }
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     uint32_t call = job->tasks.items[t].call;
     again[t] |= call != LUMOS_NONE && again[call];
   }
+  free(inputs);
   return again;
 }
 
-bool rebuild_computes_again(const struct lumos_job *job) {
+enum lumos_recompute rebuild_computes_again(const struct lumos_job *job) {
   uint8_t *again = rebuild_find_again(job);
-  bool some = false;
-  for (size_t t = 0; t < job->tasks.count && !some; t++) {
-    some = again[t] && lumos_is_product(job->tasks.items[t].kind);
+  enum lumos_recompute found = LUMOS_RECOMPUTE_NONE;
+  for (uint32_t t = 0; t < job->tasks.count && found != LUMOS_RECOMPUTE_FULL; t++) {
+    if (again[t] && lumos_is_product(job->tasks.items[t].kind)) {
+      found = rebuild_is_product(job, t) ? LUMOS_RECOMPUTE_FULL : LUMOS_RECOMPUTE_SELECTIVE;
+    }
   }
   free(again);
-  return some;
+  return found;
 }
 
 /* The innermost op around a task that is about attention is its forward one. */

@@ -3,14 +3,16 @@
 #define LUMOS_REBUILD_AGAIN_H
 
 #include <lumos/job.h>
+#include <lumos/rebuild.h>
 
-/* By task: on a thread, forward work within a node of autograd, or what a checkpoint's own node does beside going back; on a stream,
- * what such a task launches. Of PyTorch's checkpoints (torch/utils/checkpoint.py), with and without reentrant autograd, and of
+/* By task: on a thread, forward work within a node of autograd, or what a checkpoint's own node does beside going back, the gradients of its
+ * inputs included; on a stream, what such a task launches. Of PyTorch's checkpoints (torch/utils/checkpoint.py), with and without reentrant autograd, and of
  * Megatron-LM's. The caller frees it. O(tasks x depth of ops). */
 uint8_t *rebuild_find_again(const struct lumos_job *job);
 
-/* Is there any such product, or attention? */
-bool rebuild_computes_again(const struct lumos_job *job);
+/* What the backward pass computes again: products by weights, then it is LUMOS_RECOMPUTE_FULL; no more than attention; or neither. O(tasks x
+ * depth of ops). */
+enum lumos_recompute rebuild_computes_again(const struct lumos_job *job);
 
 /* Does a compiled backward pass compute attention again, within a node that tells forward from backward work by no more than the names of
  * a few ops? O(tasks x depth of ops). */

@@ -58,6 +58,19 @@ static const char *name_of(enum lumos_schedule schedule) {
   return schedules[i].name;
 }
 
+static const char *const recomputes[] = {
+    [LUMOS_RECOMPUTE_FULL] = "full", [LUMOS_RECOMPUTE_NONE] = "none", [LUMOS_RECOMPUTE_SELECTIVE] = "selective"};
+
+static bool read_recompute(struct lumos_rebuild *asked, const char *argument) {
+  for (int i = LUMOS_RECOMPUTE_FULL; i <= LUMOS_RECOMPUTE_SELECTIVE; i++) {
+    if (strcmp(argument, recomputes[i]) == 0) {
+      asked->recompute = (enum lumos_recompute)i;
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Those whose argument is a number; NULL: it is none of them. */
 static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
   return strcmp(name, "layers") == 0          ? &asked->layers
@@ -89,11 +102,8 @@ static bool take(struct lumos_rebuild *asked, const char *name, const char *argu
     return read_schedule(asked, argument);
   }
   if (strcmp(name, "recompute") == 0) {
-    *wanted = "full or none";
-    asked->recompute = strcmp(argument, "full") == 0   ? LUMOS_RECOMPUTE_FULL
-                       : strcmp(argument, "none") == 0 ? LUMOS_RECOMPUTE_NONE
-                                                       : 0;
-    return asked->recompute != 0;
+    *wanted = "full, selective or none";
+    return read_recompute(asked, argument);
   }
   if (strcmp(name, "split") == 0) {
     *wanted = "the layers of every stage, or chunk, such as 12,14,14,8";
@@ -153,7 +163,9 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   if (asked->schedule != 0) {
     lumos_text_format(text, " --schedule %s", name_of(asked->schedule));
   }
-  tell_word(text, "recompute", asked->recompute, "full", "none");
+  if (asked->recompute != 0) {
+    lumos_text_format(text, " --recompute %s", recomputes[asked->recompute]);
+  }
   for (int32_t i = 0; i < asked->split_count; i++) {
     lumos_text_format(text, "%s%d", i == 0 ? " --split " : ",", asked->split[i]);
   }

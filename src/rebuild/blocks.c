@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "program/sharded.h"
+#include "rebuild/attention.h"
 #include "rebuild/label.h"
 #include "rebuild/transfers.h"
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static uint8_t *find_cuts(const struct lumos_job *job, const uint8_t *handing) {
 
 struct cutter {
   struct rebuild_blocks *blocks;
-  const uint8_t *cuts, *weights; /* by task */
+  const uint8_t *cuts, *weights, *attention; /* by task */
   const uint32_t *transfers;
 };
 
@@ -82,7 +83,8 @@ static void begin_block(const struct cutter *cutter, uint32_t first, uint32_t li
                                 .phase = task->phase,
                                 .part = transfers ? 0 : task->part,
                                 .transfers = transfers,
-                                .weights = !transfers && cutter->weights[like] != 0};
+                                .weights = !transfers && cutter->weights[like] != 0,
+                                .attention = !transfers && cutter->attention[like] != 0};
   lumos_vector_push(&cutter->blocks->items, block);
 }
 
@@ -102,9 +104,9 @@ static void cut_thread(const struct cutter *cutter, uint32_t l) {
     bool transfers = launch != LUMOS_NONE;
     uint32_t like = transfers ? launch : last[i];
     const struct rebuild_block *block = i == 0 ? NULL : &blocks->items.items[blocks->items.count - 1];
-    bool weights = !transfers && cutter->weights[like] != 0;
-    if (block == NULL || cutter->cuts[t] || block->weights != weights || is_next_transfer(cutter, t, block) ||
-        !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
+    bool weights = !transfers && cutter->weights[like] != 0, attention = !transfers && cutter->attention[like] != 0;
+    if (block == NULL || cutter->cuts[t] || block->weights != weights || block->attention != attention ||
+        is_next_transfer(cutter, t, block) || !is_called_like(block, &blocks->job->tasks.items[like], transfers)) {
       begin_block(cutter, t, like, transfers);
     }
     blocks->items.items[blocks->items.count - 1].count++;
@@ -161,7 +163,7 @@ static void number_turns(struct rebuild_blocks *blocks) {
                               block->part,
                               (uint32_t)block->micro_batch,
                               (uint32_t)block->layer,
-                              block->transfers + 2U * block->weights};
+                              rebuild_block_use(block)};
     uint32_t number = rebuild_label(&labels, label, sizeof label / sizeof *label);
     while (turns.count <= number) {
       lumos_vector_push(&turns, 0);
@@ -293,11 +295,13 @@ static void find_structures(struct rebuild_blocks *blocks, const uint8_t *handin
 
 /* ---- all together ---- */
 
-static void cut_threads(struct rebuild_blocks *blocks, const uint8_t *handing, enum rebuild_weights how) {
+static void cut_threads(struct rebuild_blocks *blocks, const uint8_t *handing, enum rebuild_weights how,
+                        bool at_attention) {
   const struct lumos_job *job = blocks->job;
   uint8_t *cuts = find_cuts(job, handing), *weights = rebuild_find_weights(job, how, cuts);
   uint32_t *transfers = rebuild_find_transfers(job, cuts);
-  const struct cutter cutter = {blocks, cuts, weights, transfers};
+  uint8_t *attention = at_attention ? rebuild_find_attention(job) : lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  const struct cutter cutter = {blocks, cuts, weights, attention, transfers};
   for (uint32_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_THREAD) {
       cut_thread(&cutter, l);
@@ -305,13 +309,15 @@ static void cut_threads(struct rebuild_blocks *blocks, const uint8_t *handing, e
   }
   free(cuts);
   free(weights);
+  free(attention);
   free(transfers);
 }
 
-void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights) {
+void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights,
+                        bool attention) {
   uint8_t *handing = find_hand_overs(job);
   *blocks = (struct rebuild_blocks){.job = job};
-  cut_threads(blocks, handing, weights);
+  cut_threads(blocks, handing, weights, attention);
   lumos_vector_sort_by(&blocks->items, by_time, job->tasks.items);
   find_ranks(blocks);
   take_tasks(blocks);

@@ -19,6 +19,7 @@ struct rebuild_block {
   uint8_t phase, part;                 /* likewise; 0: none */
   bool transfers;                      /* it sends or receives between passes, and does nothing else */
   bool weights;                        /* it is for gradients of weights that can be put off, and for nothing else */
+  bool attention;                      /* it is core attention, forward or back, and nothing else */
   uint32_t turn;      /* how many blocks of its thread and step are called the same and come before it */
   uint64_t structure; /* what it does on streams and with events; equal in blocks that do the same */
   uint64_t shape;     /* the same, whoever it communicates with */
@@ -33,8 +34,14 @@ struct rebuild_blocks {
   uint32_t *place;      /* by task: how many of its block come before it, on the thread or on streams */
 };
 
-/* Cut a job, at stage graph or later, whose tasks on threads have measured starts. O(tasks log blocks). */
-void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights);
+/* Cut a job, at stage graph or later, whose tasks on threads have measured starts; `attention`: also at core attention. O(tasks log
+ * blocks). */
+void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights,
+                        bool attention);
+/* What blocks are for beside their phase and part: a number for labels. */
+static inline uint32_t rebuild_block_use(const struct rebuild_block *block) {
+  return block->transfers + 2U * block->weights + 4U * block->attention;
+}
 /* A sum over replicas for which a pass is interrupted, a task on a stream; LUMOS_NONE: the block is for something else, such as the
  * parameters that fully sharded replicas gather for each pass. O(its tasks on streams x groups). */
 uint32_t rebuild_block_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block);

@@ -29,9 +29,13 @@ static uint32_t *find_places(const struct rebuild_blocks *blocks, uint32_t *coun
   uint32_t *places = lumos_allocate(blocks->items.count * sizeof *places);
   for (uint32_t b = 0; b < blocks->items.count; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
-    const uint32_t label[] = {
-        block->lane, block->phase, block->part, block->transfers, (uint32_t)block->micro_batch, (uint32_t)block->layer,
-        block->turn};
+    const uint32_t label[] = {block->lane,
+                              block->phase,
+                              block->part,
+                              rebuild_block_use(block),
+                              (uint32_t)block->micro_batch,
+                              (uint32_t)block->layer,
+                              block->turn};
     places[b] = lumos_number_of(&numbers, rebuild_label(&labels, label, sizeof label / sizeof *label));
   }
   *count = (uint32_t)numbers.keys.count;

@@ -3,13 +3,14 @@
 #include "base/numbering.h"
 #include "cost/dtype.h"
 #include "job/order.h"
+#include "program/checkpoint.h"
 #include "program/parameters.h"
 #include "program/shapes.h"
 #include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define ACCUMULATES "torch::autograd::AccumulateGrad"
+#define ACCUMULATES PROGRAM_ACCUMULATES
 
 /* ---- what is like what ---- */
 
@@ -98,7 +99,8 @@ static void search_thread(const struct search *search, const struct lumos_lane *
     /* What else is done in the midst of it, such as a reduction that it completes, belongs to it. */
     bool goes_on = span != LUMOS_NONE && (span == open || is_asked_for(search, &search->job->tasks.items[t]));
     span = goes_on ? span : LUMOS_NONE;
-    if (span != open && open != LUMOS_NONE) {
+    bool of_input = shapes != LUMOS_NONE && program_accumulates_input(search->from, shapes);
+    if (span != open && open != LUMOS_NONE && !of_input) {
       add_gradient(search, t - 1, kernel, shapes, part);
     }
     part = span != open && span != LUMOS_NONE ? search->job->tasks.items[t].part : part;

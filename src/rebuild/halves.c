@@ -91,6 +91,10 @@ static bool goes_forward(const struct search *search, uint32_t like) {
   return search->from->tasks.items[like].phase == LUMOS_FORWARD || search->again[like] != 0;
 }
 
+static bool is_again(const struct search *search, const struct event *event) {
+  return event->forward && search->job->tasks.items[event->launch].phase == LUMOS_BACKWARD;
+}
+
 static void list_events(struct search *search, const struct lumos_lane *lane) {
   search->events.count = 0;
   for (uint32_t t = lane->task_first; t < lane->task_first + lane->task_count; t++) {
@@ -106,6 +110,22 @@ static void list_events(struct search *search, const struct lumos_lane *lane) {
       lumos_vector_push(&search->events, event);
     }
   }
+}
+
+/* Attention alone that is computed again lies in the midst of a pass back, whose ends are the same without. */
+static void leave_out_attention(struct search *search) {
+  struct event *events = search->events.items;
+  size_t kept = 0;
+  for (size_t first = 0, end; first < search->events.count; first = end) {
+    bool multiplies = false, again = is_again(search, &events[first]);
+    for (end = first; end < search->events.count && is_again(search, &events[end]) == again; end++) {
+      multiplies = multiplies || events[end].what != ATTENTION;
+    }
+    for (size_t i = first; i < end && (multiplies || !again); i++) {
+      events[kept++] = events[i];
+    }
+  }
+  search->events.count = kept;
 }
 
 /* Does the product sum over tokens? Where features are as many as tokens that does not show. */
@@ -446,6 +466,7 @@ void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built,
   for (size_t l = 0; l < built->lanes.count; l++) {
     if (built->lanes.items[l].kind == LUMOS_THREAD) {
       list_events(&search, &built->lanes.items[l]);
+      leave_out_attention(&search);
       find_weights(&search);
       for (size_t first = 0, end; first < search.events.count; first = end) {
         for (end = first + 1; end < search.events.count && same_run(&search, first, end);) {

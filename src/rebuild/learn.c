@@ -49,7 +49,7 @@ static uint32_t label_of(const struct learning *learning, struct lumos_numbering
                             (uint32_t)rebuild_coordinates(&learning->blocks->job->ranks.items[block->rank]).pp,
                             block->phase,
                             block->part,
-                            block->transfers + 2U * block->weights,
+                            rebuild_block_use(block),
                             block->turn,
                             unless((differences & LAYER) != 0 && block->layer >= 0, (uint32_t)block->layer),
                             unless((differences & MICRO_BATCH) != 0, learning->templates->standing[b]),

@@ -16,7 +16,7 @@ static void label_kinds(struct rebuild_kinds *kinds) {
   for (size_t b = 0; b < blocks->items.count; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
     const uint32_t label[] = {place_of_lane(blocks->job, block->lane), block->phase, block->part,
-                              block->transfers + 2U * block->weights};
+                              rebuild_block_use(block)};
     kinds->of[b] = lumos_number_of(&numbers, rebuild_label(&labels, label, sizeof label / sizeof *label));
   }
   kinds->count = (uint32_t)numbers.keys.count;

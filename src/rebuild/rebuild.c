@@ -355,13 +355,20 @@ struct cut {
   struct rebuild_templates templates;
 };
 
-static bool cut(struct cut *cut, const struct lumos_job *job, enum rebuild_weights weights, const char *learn_from,
-                struct lumos_error *error) {
+static bool cut(struct cut *cut, const struct lumos_job *job, enum rebuild_weights weights, bool attention,
+                const char *learn_from, struct lumos_error *error) {
   struct rebuild_templates *templates = &cut->templates;
-  rebuild_blocks_cut(&cut->blocks, job, weights);
+  rebuild_blocks_cut(&cut->blocks, job, weights, attention);
   rebuild_templates_make(templates, &cut->blocks);
   templates->delays = rebuild_outside(job, error);
   return templates->delays != NULL && (learn_from == NULL || rebuild_learn(templates, learn_from, error));
+}
+
+static bool cuts_attention(const struct lumos_rebuild *asked) { return asked->recompute == LUMOS_RECOMPUTE_SELECTIVE; }
+
+static bool cut_for(struct cut *own, const struct lumos_job *job, const struct lumos_rebuild *asked,
+                    struct lumos_error *error) {
+  return cut(own, job, weights_for(job, asked), cuts_attention(asked), asked->learn_from, error);
 }
 
 static void free_cut(struct cut *cut) {
@@ -395,7 +402,7 @@ struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, co
     struct prepared *prepared = &base->prepared[weights];
     struct lumos_error error = {0};
     if (prepared->cut.blocks.job == NULL) { /* what fails here fails there, too, where it is told */
-      prepared->done = cut(&prepared->cut, job, weights, NULL, &error) &&
+      prepared->done = cut(&prepared->cut, job, weights, false, NULL, &error) &&
                        find_deviation(&prepared->cut.templates, &prepared->deviation, &error);
     }
   }
@@ -417,7 +424,7 @@ void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
 /* Of the job as it is now: what was prepared; NULL: nothing was. */
 static const struct prepared *find_prepared(const struct lumos_rebuild_base *base, const struct lumos_job *job,
                                             const struct lumos_rebuild *asked) {
-  if (base == NULL || base->job != job || asked->learn_from != NULL) {
+  if (base == NULL || base->job != job || asked->learn_from != NULL || cuts_attention(asked)) {
     return NULL;
   }
   const struct prepared *prepared = &base->prepared[weights_for(job, asked)];
@@ -442,18 +449,20 @@ static bool supply(struct both *both, struct lumos_job *job, struct cut *own, st
     free_cut(own);
   }
   both->templates = &own->templates;
-  return cut(own, job, weights_for(job, both->asked), both->asked->learn_from, error);
+  return cut_for(own, job, both->asked, error);
 }
 
 static void tell_recompute(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild *asked) {
-  bool full = asked->recompute == LUMOS_RECOMPUTE_FULL;
-  if (asked->recompute != 0 && rebuild_computes_again(job) == full) {
-    lumos_job_note(
-        built, "transform.recompute_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
-        full ? "the recorded backward passes compute layers again already, so --recompute=full changes nothing"
-             : "the recorded backward passes compute nothing again, as far as their ops show it, so --recompute=none "
-               "changes nothing",
-        NULL);
+  static const char *const kept[] = {
+      [LUMOS_RECOMPUTE_FULL] =
+          "the recorded backward passes compute layers again already, so --recompute=full changes nothing",
+      [LUMOS_RECOMPUTE_NONE] = "the recorded backward passes compute nothing again, as far as their ops show it, so "
+                               "--recompute=none changes nothing",
+      [LUMOS_RECOMPUTE_SELECTIVE] =
+          "the recorded backward passes compute attention again already, and no other part of "
+          "layers, so --recompute=selective changes nothing"};
+  if (asked->recompute != 0 && rebuild_computes_again(job) == asked->recompute) {
+    lumos_job_note(built, "transform.recompute_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL, kept[asked->recompute], NULL);
   }
 }
 
@@ -482,6 +491,19 @@ static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, 
   }
 }
 
+/* The plan has put in what is to be computed again, and knows nothing of what was. */
+static void change_again(struct lumos_job *built, const struct lumos_job *job, enum lumos_recompute will) {
+  if (will != 0 && will != rebuild_computes_again(job)) {
+    rebuild_strip_again(built, job);
+  }
+  if (will == LUMOS_RECOMPUTE_FULL) {
+    rebuild_gather_once(built, job);
+    if (!rebuild_is_megatron(job)) {
+      rebuild_stop_early(built, job);
+    }
+  }
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct prepared *prepared,
                                const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) {
   struct cut own = {.blocks = {.job = NULL}};
@@ -495,20 +517,13 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
     both.deviates = true;
   } else {
     both.templates = &own.templates;
-    done = cut(&own, job, weights_for(job, asked), asked->learn_from, error);
+    done = cut_for(&own, job, asked, error);
   }
   done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
   if (done && !is_as_recorded(asked)) {
     rebuild_place_ranks(both.built, job);
     rebuild_strip_alone(both.built, job);
-    if (asked->recompute == LUMOS_RECOMPUTE_NONE) {
-      rebuild_strip_again(both.built, job);
-    } else if (asked->recompute == LUMOS_RECOMPUTE_FULL) {
-      rebuild_gather_once(both.built, job);
-      if (!rebuild_is_megatron(job)) {
-        rebuild_stop_early(both.built, job);
-      }
-    }
+    change_again(both.built, job, asked->recompute);
   }
   if (done && (!rebuild_shards(both.built, job, asked->sequence_parallel, error) ||
                !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {

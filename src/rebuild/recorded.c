@@ -103,17 +103,21 @@ static int32_t *find_chunks(const struct rebuild_recorded *recorded) {
 
 static int32_t most(int32_t a, int32_t b) { return a > b ? a : b; }
 
-/* Does every layer of every backward pass show what is for weights? */
-static bool shows_weights(const struct rebuild_recorded *recorded, const struct rebuild_passes *passes) {
+static bool is_for_weights(const struct rebuild_block *block) { return block->weights; }
+static bool is_attention(const struct rebuild_block *block) { return block->attention; }
+
+/* Does every layer of every pass of a phase show such a block? */
+static bool shows(const struct rebuild_recorded *recorded, const struct rebuild_passes *passes, uint8_t phase,
+                  bool (*is_such)(const struct rebuild_block *)) {
   for (size_t i = 0; i < passes->items.count; i++) {
     const struct rebuild_pass *pass = &passes->items.items[i];
-    for (uint32_t p = 0; pass->phase == LUMOS_BACKWARD && p < pass->count; p++) {
+    for (uint32_t p = 0; pass->phase == phase && p < pass->count; p++) {
       const struct rebuild_piece *piece = &passes->pieces.items[pass->first + p];
-      bool shows = piece->part != LUMOS_PART_LAYER;
+      bool found = piece->part != LUMOS_PART_LAYER;
       for (uint32_t b = 0; b < piece->count; b++) {
-        shows = shows || recorded->blocks->items.items[passes->blocks.items[piece->first + b]].weights;
+        found = found || is_such(&recorded->blocks->items.items[passes->blocks.items[piece->first + b]]);
       }
-      if (!shows) {
+      if (!found) {
         return false;
       }
     }
@@ -125,7 +129,8 @@ static void look_at_passes(struct rebuild_recorded *recorded) {
   size_t ranks = recorded->job->ranks.count;
   int32_t *chunks = find_chunks(recorded);
   recorded->passes = lumos_allocate_zeroed(ranks, sizeof *recorded->passes);
-  recorded->parts = true;
+  bool layers = false; /* a thread launches a captured pass in one call, for none */
+  recorded->parts = recorded->attends = true;
   for (uint32_t r = 0; r < ranks; r++) {
     struct rebuild_passes *passes = &recorded->passes[r];
     rebuild_passes_find(passes, recorded->blocks, r, recorded->base, chunks, recorded->layers);
@@ -135,9 +140,13 @@ static void look_at_passes(struct rebuild_recorded *recorded) {
       recorded->pipeline.micro_batches = most(recorded->pipeline.micro_batches, count);
       recorded->pipeline.chunks = most(recorded->pipeline.chunks, passes->items.items[i].chunk + 1);
       recorded->apart = recorded->apart || passes->items.items[i].phase == LUMOS_WEIGHT;
+      layers = layers || rebuild_count_layers(passes, &passes->items.items[i]) > 0;
     }
-    recorded->parts = recorded->parts && shows_weights(recorded, passes);
+    recorded->parts = recorded->parts && shows(recorded, passes, LUMOS_BACKWARD, is_for_weights);
+    recorded->attends = recorded->attends && shows(recorded, passes, LUMOS_FORWARD, is_attention) &&
+                        shows(recorded, passes, LUMOS_BACKWARD, is_attention);
   }
+  recorded->attends = recorded->attends && layers;
   free(chunks);
 }
 

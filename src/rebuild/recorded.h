@@ -21,6 +21,7 @@ struct rebuild_recorded {
   bool parts;           /* they can be put off: every layer of a backward pass shows them */
   bool sharded;         /* every replica updates a part of the parameters, and gathers the others */
   bool gathers;         /* for each pass, as fully sharded replicas do */
+  bool attends;         /* blocks were cut at attention, and each layer of each pass shows it */
 };
 
 /* Of the step at that place among those recorded. False, with what to record, where that does not show. O(blocks x passes). */

@@ -10,8 +10,8 @@
 struct replan {
   const struct rebuild_recorded *recorded;
   struct rebuild_plan *plan;
-  struct lumos_rebuild to; /* nothing open; split: of every chunk, in the order of the model */
-  bool again;              /* the recorded job computes layers again */
+  struct lumos_rebuild to;  /* nothing open; split: of every chunk, in the order of the model */
+  enum lumos_recompute was; /* what the recorded job computes again; 0: none is asked for */
   /* By place of a recorded step: what it is, where steps do not all do the same, as where every other one has another optimizer; NULL: they
    * do. Without blocks where it is planned like the second one: that one, what cannot be read, or has another order of passes. */
   struct rebuild_recorded *by_step;
@@ -135,7 +135,7 @@ static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, 
                                   .chunks = chunks,
                                   .rank = &rank,
                                   .before.like = like,
-                                  .again = replan->to.recompute == LUMOS_RECOMPUTE_FULL && !replan->again,
+                                  .again = replan->to.recompute == replan->was ? 0 : replan->to.recompute,
                                   .same_layers = replan->to.layers == recorded->layers};
   writer.behind.like = rank_behind(replan, like, place);
   if (!scale_frame(replan, chunks, &writer.before, error) || !scale_frame(replan, chunks, &writer.behind, error)) {
@@ -304,6 +304,14 @@ static bool settle_schedule(struct replan *replan, struct lumos_error *error) {
                     to->stages, to->micro_batches, nearest(to->micro_batches, to->stages, text, sizeof text));
 }
 
+static bool check_attention(const struct replan *replan, struct lumos_error *error) {
+  bool asks = replan->to.recompute == LUMOS_RECOMPUTE_SELECTIVE && replan->was != LUMOS_RECOMPUTE_SELECTIVE;
+  return !asks || replan->recorded->attends ||
+         lumos_fail(error, "--recompute=selective: the recording does not show attention in each pass through each "
+                           "layer; record operators (CPU activities), and kernels launched one by one, not as CUDA "
+                           "graphs");
+}
+
 /* What a replica's share is of the recorded one. */
 static int32_t share_of(const struct rebuild_recorded *recorded, int32_t replicas) {
   int64_t share = (int64_t)LUMOS_WHOLE_SHARE * recorded->replicas / replicas;
@@ -375,11 +383,11 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
         "--recompute: the compiled backward pass computes part of the forward pass again, and the recording does "
         "not show which part; record the model without torch.compile, or compiled with and without checkpoints");
   }
-  replan.again = asked->recompute != 0 && rebuild_computes_again(job);
+  replan.was = asked->recompute == 0 ? 0 : rebuild_computes_again(job);
   struct rebuild_steps steps;
   rebuild_steps_list(&steps, templates->blocks);
-  bool done =
-      rebuild_recorded_read(&recorded, templates->blocks, steps.count > 1, error) && settle(&replan, asked, error);
+  bool done = rebuild_recorded_read(&recorded, templates->blocks, steps.count > 1, error) &&
+              settle(&replan, asked, error) && check_attention(&replan, error);
   lumos_vector_free(&steps);
   if (done) {
     read_steps(&replan, templates);

@@ -174,15 +174,46 @@ static uint32_t end_of_product(const struct rebuild_blocks *blocks, const struct
   return from;
 }
 
-/* The piece of a pass (NULL: it has none), and with `put_off` (NULL: nothing was) each product of a weight's gradient behind that of the
- * input's. */
-static void add_piece(const struct rebuild_writer *writer, const struct rebuild_passes *passes,
-                      const struct rebuild_piece *piece, const struct rebuild_piece *put_off,
-                      const struct rebuild_slot *slot, int32_t layer) {
+/* Of a rank's pass through one part of the model. */
+struct source {
+  const struct rebuild_passes *passes;
+  const struct rebuild_piece *piece;   /* NULL: it has none */
+  const struct rebuild_piece *put_off; /* what was put off of it; NULL: nothing was */
+  const struct rebuild_piece *forward; /* the same layer forward, to be computed again; NULL: it is not */
+};
+
+/* Blocks of a layer forward once more, on the thread that goes back through it. */
+static void add_again(const struct rebuild_writer *writer, const struct source *source, const struct rebuild_slot *slot,
+                      int32_t layer) {
+  const struct rebuild_block *blocks = writer->recorded->blocks->items.items;
+  const uint32_t *of = source->passes->blocks.items;
+  bool all = writer->again == LUMOS_RECOMPUTE_FULL;
+  for (uint32_t i = 0; source->forward != NULL && i < source->forward->count; i++) {
+    uint32_t b = of[source->forward->first + i];
+    if (all || blocks[b].attention) {
+      add(writer, b, slot, layer);
+      struct rebuild_item *item = &writer->rank->items.items[writer->rank->items.count - 1];
+      item->again = true;
+      item->thread = blocks[of[source->piece->first]].lane;
+    }
+  }
+}
+
+/* Each product of a weight's gradient that was put off comes behind that of the input's; attention that is computed again right before its
+ * way back, as that is where autograd asks for it. */
+static void add_piece(const struct rebuild_writer *writer, const struct source *source, const struct rebuild_slot *slot,
+                      int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
+  const struct rebuild_passes *passes = source->passes;
+  const struct rebuild_piece *piece = source->piece, *put_off = source->put_off;
+  bool awaits = writer->again == LUMOS_RECOMPUTE_SELECTIVE;
   uint32_t next = 0;
   for (uint32_t i = 0; piece != NULL && i < piece->count; i++) {
     uint32_t b = passes->blocks.items[piece->first + i];
+    if (awaits && blocks->items.items[b].attention) {
+      add_again(writer, source, slot, layer);
+      awaits = false;
+    }
     add_block(writer, b, slot, layer);
     uint32_t end = put_off == NULL || !multiplies(blocks, &blocks->items.items[b])
                        ? next
@@ -260,7 +291,8 @@ static void add_part(const struct rebuild_writer *writer, const struct rebuild_s
       struct rebuild_writer own = *writer;
       bool tied = part == LUMOS_PART_HEAD && writer->to->stages == 1 && recorded->pipeline.stages > 1;
       own.summed_elsewhere = tied ? recorded->shared_bytes : 0;
-      add_piece(&own, of, piece, nth_piece(of, find_put_off(writer, slot, of, pass), part, 0), slot, LUMOS_ABSENT_INT);
+      const struct source source = {of, piece, nth_piece(of, find_put_off(writer, slot, of, pass), part, 0), NULL};
+      add_piece(&own, &source, slot, LUMOS_ABSENT_INT);
       return;
     }
   }
@@ -279,22 +311,18 @@ static int32_t find_layer(const struct rebuild_passes *passes, const struct rebu
   return -1;
 }
 
-/* A layer forward once more, on the thread that goes back through it, whose blocks of it are the piece `back`. Like the last
- * micro-batch: weights are converted in the first pass. */
-static void add_again(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
-                      const struct rebuild_passes *passes, const struct rebuild_pass *pass,
-                      const struct rebuild_piece *back, int32_t layer) {
+/* What is computed again of a layer whose blocks back are the piece `back`: as in the last micro-batch, for weights are converted in the
+ * first. NULL: nothing is. */
+static const struct rebuild_piece *find_forward(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
+                                                const struct rebuild_passes *passes, const struct rebuild_pass *pass,
+                                                const struct rebuild_piece *back) {
   int32_t last = writer->recorded->pipeline.micro_batches - 1;
+  if (writer->again == 0 || slot->phase != LUMOS_BACKWARD || back == NULL) {
+    return NULL;
+  }
   const struct rebuild_pass *forward = rebuild_pass_of(passes, LUMOS_FORWARD, last, pass->chunk);
   int32_t nth = find_layer(passes, forward, back->layer);
-  const struct rebuild_piece *piece = nth < 0 ? NULL : nth_piece(passes, forward, LUMOS_PART_LAYER, nth);
-  const struct rebuild_block *blocks = writer->recorded->blocks->items.items;
-  for (uint32_t i = 0; piece != NULL && i < piece->count; i++) {
-    add(writer, passes->blocks.items[piece->first + i], slot, layer);
-    struct rebuild_item *item = &writer->rank->items.items[writer->rank->items.count - 1];
-    item->again = true;
-    item->thread = blocks[passes->blocks.items[back->first]].lane;
-  }
+  return nth < 0 ? NULL : nth_piece(passes, forward, LUMOS_PART_LAYER, nth);
 }
 
 /* What fully sharded replicas do before a layer goes back. Returns the rest of the piece. */
@@ -329,14 +357,17 @@ static void add_layers(const struct rebuild_writer *writer, const struct rebuild
     int32_t itself = writer->same_layers ? find_layer(passes, pass, layer) : -1;
     like = itself >= 0 ? itself : like;
     struct rebuild_writer own = turned(writer, itself >= 0 ? 0 : repeats_of(i, chunk->layers, count, between));
-    const struct rebuild_piece *piece = nth_piece(passes, pass, LUMOS_PART_LAYER, like);
+    struct source source = {.passes = passes,
+                            .piece = nth_piece(passes, pass, LUMOS_PART_LAYER, like),
+                            .put_off = nth_piece(passes, put_off, LUMOS_PART_LAYER, like)};
+    source.forward = find_forward(writer, slot, passes, pass, source.piece);
     struct rebuild_piece rest = {0};
-    if (writer->again && slot->phase == LUMOS_BACKWARD && piece != NULL) {
-      rest = add_gathers(&own, passes, piece, slot, layer);
-      add_again(&own, slot, passes, pass, piece, layer);
-      piece = &rest;
+    if (writer->again == LUMOS_RECOMPUTE_FULL && source.forward != NULL) {
+      rest = add_gathers(&own, passes, source.piece, slot, layer);
+      add_again(&own, &source, slot, layer);
+      source.piece = &rest;
     }
-    add_piece(&own, passes, piece, nth_piece(passes, put_off, LUMOS_PART_LAYER, like), slot, layer);
+    add_piece(&own, &source, slot, layer);
   }
 }
 

@@ -22,8 +22,9 @@ struct rebuild_writer {
   struct rebuild_rank *rank;
   int32_t step;
   uint32_t turns;
-  bool again;                          /* layers are computed again before their backward pass */
-  bool same_layers;                    /* the model has as many as were recorded */
+  enum lumos_recompute again; /* layers are computed again before their backward pass; or their attention, in its
+                                          midst; 0: as recorded */
+  bool same_layers;           /* the model has as many as were recorded */
   struct rebuild_frame before, behind; /* passes */
   int64_t summed_elsewhere;            /* bytes that are no part of what replicas sum here; 0: all are */
 };

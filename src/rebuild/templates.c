@@ -37,7 +37,7 @@ static void label_rank(struct rebuild_templates *templates, struct lumos_numberi
     const uint32_t label[] = {block->lane,
                               block->phase,
                               block->part,
-                              block->transfers + 2U * block->weights,
+                              rebuild_block_use(block),
                               (uint32_t)block->layer,
                               block->turn,
                               templates->standing[b],

@@ -80,8 +80,8 @@ struct tool_transforming {
   X(target, 0, "sequence-parallel", "on|off", NULL,                                                                    \
     "Rebuild with each tensor-parallel rank having a part of the sequence between the halves of layers, or all of "    \
     "it.")                                                                                                             \
-  X(target, 0, "recompute", "full|none", NULL,                                                                         \
-    "Rebuild with layers computed again in the backward pass, or with none computed again.")                           \
+  X(target, 0, "recompute", "full|selective|none", NULL,                                                               \
+    "Rebuild with layers computed again in the backward pass, with their core attention alone, or with nothing.")      \
   X(target, 0, "dp", "N", NULL, "Rebuild with N data-parallel replicas.")                                              \
   X(target, 0, "bucket-mb", "MB", NULL, "Rebuild with gradients reduced in buckets of MB (10^6 bytes).")               \
   X(target, 0, "overlap-gradients", "on|off", NULL,                                                                    \

@@ -49,6 +49,7 @@ counted() {
 
 counted 'one GPU' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2
 rarely counted 'recomputation' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2 --recompute full
+rarely counted 'recomputation of attention' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2 --recompute selective
 rarely counted 'tensor parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2
 rarely counted 'sequence parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2 --sequence-parallel on
 rarely counted 'pipeline' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2

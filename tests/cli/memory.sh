@@ -57,6 +57,13 @@ for folder in graphs compile; do
   ! grep -q '"name":"memory_peak"' job.sim || fail "$folder: there is a peak"
 done
 
+# What is put into a backward pass keeps what no recording shows.
+for again in full selective; do
+  lumos-transform --recompute $again "$pairs/h100/layers=4" 2>message | lumos-sim --opportunities off >job.sim
+  grep -F '"code":"sim.memory_unknown"' job.sim | grep -qF 'or their attention' || fail "--recompute $again: nothing says that memory is unknown"
+  ! grep -q '"name":"memory_peak"' job.sim || fail "--recompute $again: there is a peak"
+done
+
 # Memory events: what the allocator held at most in the recorded steps, by the trace itself; predicted within 1 %. Not of a rebuilt job.
 for folder in memory llama,memory; do
   zcat "$pairs/h100/$folder/rank0.json.gz" | jq -r '

@@ -78,6 +78,10 @@ rarely job --layers 2 --hidden 512 --tp 2 --pp 2 --sequence-parallel on --schedu
 job --layers 6 --hidden 256 --pp 3 --dp 2 --schedule zb-h1 --micro-batches 6 --bucket-mb 1 --distributed-optimizer on
 rarely job --layers 6 --hidden 768 --heads 4 --pp 2 --dp 2 --micro-batches 2 --bucket-mb 100 --batched-p2p off --seed 16127
 rarely job --layers 24 --hidden 256 --heads 2 --micro-batches 2 --recompute full --gpu h200 --jitter 3
+job --layers 6 --hidden 512 --pp 2 --micro-batches 4 --recompute selective --jitter 3
+rarely job --layers 24 --hidden 256 --heads 2 --micro-batches 2 --recompute selective --gpu h200 --jitter 3
+rarely job --layers 6 --hidden 512 --pp 3 --schedule zb-h1 --micro-batches 6 --recompute selective --gpu b200
+rarely job --layers 2 --hidden 512 --tp 2 --sequence-parallel on --micro-batches 2 --recompute selective
 
 job --layers 6 --hidden 768 --dp 2 --fsdp on --micro-batches 2 --jitter 3
 with_names=yes rarely job --layers 12 --hidden 512 --heads 4 --dp 2 --fsdp on --micro-batches 2 --recompute full
@@ -122,7 +126,7 @@ draw() {
     one_of 1 2 3 4 7 12 && deep=$picked
   fi
   options+=(--layers $((deep * stages * chunks)))
-  one_of none none full && options+=(--recompute "$picked")
+  one_of none none full selective && options+=(--recompute "$picked")
   one_of a100 h100 h200 b200 && options+=(--gpu "$picked")
   one_of 1 3 && options+=(--jitter "$picked")
   job "${options[@]}" --seed $RANDOM

@@ -14,12 +14,14 @@
 short=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 8" "--micro-batches 4" "--pp 2" "--dp 4 --bucket-mb 100"'
   'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8" "--schedule zb-h1" "--schedule interleaved --vp 2"'
-  'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4" "--recompute full"'
+  'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4" "--recompute full" "--recompute selective"'
   'fully sharded|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--dp 8" "--dp 2" "--recompute full"'
-  'computed again|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --recompute full|"--recompute none"'
+  'computed again|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute selective"'
+  'attention again|--layers 4 --hidden 2048 --micro-batches 2 --recompute selective|"--recompute none" "--recompute full" "--layers 8" "--micro-batches 4"'
 )
 # Of some jobs more steps are recorded, for what they do in two is chance: a pipeline of two bound by their CPUs has a bubble of 21 to 30 % in true runs
-# of six seeds, and two replicas of 8 wide layers wait for each other for 2 to 4 %.
+# of six seeds, and two replicas of 8 wide layers wait for each other for 2 to 4 %. True steps of four shards with
+# parts of the sequence differ by 3 %.
 long=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 2" "--layers 12" "--micro-batches 1" "--layers 8 --micro-batches 8"'
   'one GPU, host-bound|--layers 4 --hidden 512 --seq 512 --micro-batches 2|"--layers 8" "--layers 2" "--micro-batches 4"'
@@ -40,16 +42,18 @@ long=(
   'one GPU, host-bound, to replicas|--layers 4 --hidden 1024 --seq 1024 --micro-batches 4|"--dp 4 --bucket-mb 25"'
   'tensor parallel, from nothing|--layers 4 --hidden 4096 --tp 2 --micro-batches 4|"--pp 2" "--pp 4" "--dp 2 --bucket-mb 100" "--dp 4 --bucket-mb 25 --overlap-gradients off" "--dp 4 --bucket-mb 100 --distributed-optimizer on" "--pp 2 --dp 2 --bucket-mb 100"'
   'data parallel, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4|"--bucket-mb 25" "--bucket-mb 400" "--overlap-gradients off" "--distributed-optimizer on" "--pp 2" "--pp 4" "--dp 1"'
-  'one GPU, again|--layers 4 --hidden 4096 --micro-batches 2|"--recompute full"'
-  'sequence parallel, again|--layers 4 --hidden 4096 --tp 4 --sequence-parallel on --micro-batches 2|"--recompute full"'
-  'zero bubble, again|--layers 8 --hidden 2048 --pp 4 --micro-batches 4 --schedule zb-h1|"--recompute full"'
-  'interleaved, again|--layers 8 --hidden 2048 --pp 2 --micro-batches 4 --schedule interleaved --vp 2|"--recompute full" "--recompute full --pp 4"'
-  'three ways, no longer again|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute none --layers 8" "--recompute none --pp 4"'
+  'one GPU, again|--layers 4 --hidden 4096 --micro-batches 2|"--recompute full" "--recompute selective" "--recompute selective --pp 2"'
+  'sequence parallel, again|--layers 4 --hidden 4096 --tp 4 --sequence-parallel on --micro-batches 2 --steps 8|"--recompute full" "--recompute selective"'
+  'zero bubble, again|--layers 8 --hidden 2048 --pp 4 --micro-batches 4 --schedule zb-h1|"--recompute full" "--recompute selective" "--recompute selective --schedule 1f1b"'
+  'interleaved, again|--layers 8 --hidden 2048 --pp 2 --micro-batches 4 --schedule interleaved --vp 2|"--recompute full" "--recompute full --pp 4" "--recompute selective"'
+  'three ways, no longer again|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute none --layers 8" "--recompute none --pp 4" "--recompute selective" "--recompute selective --pp 4"'
+  'attention again, sequence parallel|--layers 4 --hidden 4096 --tp 4 --sequence-parallel on --micro-batches 2 --steps 8 --recompute selective|"--recompute none" "--recompute full" "--layers 8"'
+  'attention again, three ways|--layers 4 --hidden 4096 --tp 2 --pp 2 --dp 2 --micro-batches 4 --recompute selective|"--recompute none" "--recompute full" "--pp 4" "--schedule zb-h1"'
   'fully sharded, deeper|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--layers 8" "--micro-batches 4"'
   'fully sharded, over nodes|--layers 6 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --node-size 4|"--layers 12" "--micro-batches 4" "--dp 16" "--dp 2" "--dp 8"'
-  'fully sharded, tensor parallel|--layers 4 --hidden 4096 --tp 2 --dp 2 --fsdp on --micro-batches 2 --sequence-parallel on|"--layers 8" "--micro-batches 4" "--dp 4" "--dp 8" "--recompute full"'
+  'fully sharded, tensor parallel|--layers 4 --hidden 4096 --tp 2 --dp 2 --fsdp on --micro-batches 2 --sequence-parallel on|"--layers 8" "--micro-batches 4" "--dp 4" "--dp 8" "--recompute full" "--recompute selective"'
   'fully sharded, host-bound|--layers 4 --hidden 1024 --seq 1024 --dp 4 --fsdp on --micro-batches 2 --steps 8|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
-  'fully sharded, no longer again|--layers 4 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --recompute full|"--recompute none" "--dp 8"'
+  'fully sharded, no longer again|--layers 4 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --recompute full|"--recompute none" "--recompute selective" "--dp 8"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 

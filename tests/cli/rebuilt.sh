@@ -362,6 +362,63 @@ expected=$(only metric sim | grep -F '"name":"step_time"' | grep -F '"source":"s
 check "steps differ by $told, as simulated: $expected, and measured: $measured" awk "BEGIN { off = $told - $expected; exit !($expected > $measured && off < 2e-6 && off > -2e-6) }"
 proved 'a range has what simulated steps differ by, where that is more than was measured'
 
+# ---- computed again ----
+
+# work: the kernels of the job in its fourth step, in the order of each stream: of which rank, stream, kind, phase, layer and micro-batch.
+work() {
+  only task "$1" | awk "$field"'
+    field("step") == 4 && field("lane") ~ /^s/ { print field("rank"), field("lane"), field("seq"), field("kind"), field("phase"), field("layer"), field("micro_batch") }' |
+    sort -k1,1n -k2,2 -k3,3n | cut -d' ' -f 1,2,4-
+}
+# again OPTIONS...: such a job with nothing, all or attention alone computed again, each made of each, does what a true run does, where that does it.
+again() {
+  local of to
+  for of in none full selective; do
+    recorded "$@" --recompute $of
+    cp graph graph.$of
+    work graph >expected.$of
+  done
+  [ "$(grep -c ' attention backward ' expected.selective)" -gt "$(grep -c ' attention backward ' expected.none)" ] &&
+    [ "$(wc -l <expected.full)" -gt "$(wc -l <expected.selective)" ] || fail "$*: the true runs do not differ"
+  for of in none full selective; do
+    for to in none full selective; do
+      lumos-transform --recompute $to graph.$of -o built 2>message || fail "$*: --recompute $to of $of is not built: $(head -c 300 message)"
+      work built >found
+      same expected.$to found "$*: --recompute $to of $of does other work than a true run, or elsewhere: $(diff expected.$to found | head -n 5)"
+      kept=$(grep -cF '"code":"transform.recompute_kept"' built)
+      [ "$kept" -eq $([ $of = $to ] && echo 1 || echo 0) ] || fail "$*: of --recompute $to of $of it is said $kept times that nothing changes"
+    done
+  done
+}
+again --layers 3 --hidden 1024 --micro-batches 2
+# What autograd keeps for the inputs of a checkpoint is no gradient of a parameter: replicas reduce as many bytes, whatever is computed again.
+for of in none full selective; do
+  lumos-transform --dp 2 graph.$of 2>message >built || fail "--dp 2 of a job with --recompute $of is not built: $(head -c 300 message)"
+  grep -o 'buckets of [0-9.]* MB in all' message >>reduced.bytes || fail "nothing says what replicas of a job with --recompute $of reduce"
+done
+[ "$(sort -u reduced.bytes | wc -l)" -eq 1 ] || fail "replicas reduce what depends on what is computed again: $(tr '\n' ' ' <reduced.bytes)"
+rarely again --layers 2 --hidden 1024 --tp 2 --sequence-parallel on --micro-batches 2
+rarely again --layers 4 --hidden 1024 --pp 2 --micro-batches 4 --schedule zb-h1
+again --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 2
+
+# Without fused attention: two batches of products, between them a mask, softmax and dropout, and the copy behind, for each of two layers on two ranks.
+if have_traces; then
+  backward() { only task "$1" | awk "$field"'field("step") == 8 && field("lane") ~ /^s/ && field("phase") == "backward" { count[field("kind")]++ } END { for (kind in count) print kind, count[kind] }' | sort; }
+  lumos-graph "$traces"/megatron-tp2-V100/*.json.gz >graph 2>message || fail "no graph of Megatron-LM: $(head -c 300 message)"
+  built --rebuild
+  backward built >without
+  built --recompute selective
+  backward built | join without - | awk '$2 != $3 { print $1, $3 - $2 }' >found
+  printf '%s\n' 'elementwise 12' 'gemm 8' 'reduction 4' >expected
+  same expected found "attention of batched products is not what is put in: $(tr '\n' ' ' <found)"
+fi
+
+# Where kernels are launched as a graph no thread attends.
+recorded --layers 2 --hidden 512 --seq 512 --micro-batches 2 --graphs passes
+! lumos-transform --recompute selective graph >built 2>message || fail '--recompute selective goes through a captured pass'
+grep -qF 'does not show attention' message || fail "of a captured pass it says: $(cat message)"
+proved 'whatever was computed again, whatever shall be is what a true run does, in its order'
+
 # ---- there and back ----
 
 # there CHANGE BACK [MOST]: the recorded job, changed and changed back, takes what it took, within 1 %, or MOST; of what was recorded nothing is left in between but
@@ -387,6 +444,7 @@ there_from --layers 4 --hidden 1024 --pp 2 --dp 2 --micro-batches 4
 there '--pp 4' '--pp 2'
 there '--schedule gpipe' '--schedule 1f1b'
 there '--recompute full' '--recompute none'
+there '--recompute selective' '--recompute none'
 there '--pp 1' '--pp 2'
 rarely there '--dp 1' '--dp 2'
 # As many tokens as a shard of the feed-forward block has features. Without starts what communication costs is taken from elsewhere:

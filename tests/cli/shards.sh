@@ -34,7 +34,7 @@ collectives() {
 # steps: of a stream at hand, the mean simulated step behind the first, in ns.
 mean_step() { predicted_step <"$1" | cut -d '|' -f 1; }
 
-for case in '' '--recompute full' '--pp 2' '--dp 2'; do
+for case in '' '--recompute full' '--recompute selective' '--pp 2' '--dp 2'; do
   # shellcheck disable=SC2086
   recorded true $case --tp 2
   # shellcheck disable=SC2086
@@ -46,7 +46,7 @@ for case in '' '--recompute full' '--pp 2' '--dp 2'; do
 done
 
 # Each rank with a part of the sequence: from one, from two that have it whole, and back to that. What norms and biases need once a step is not put in.
-for case in '' '--recompute full' '--pp 2'; do
+for case in '' '--recompute full' '--recompute selective' '--pp 2'; do
   # shellcheck disable=SC2086
   recorded true $case --tp 2 --sequence-parallel on
   collectives true | grep -vE ' all_reduce [0-9]{5} of ' >expected
@@ -85,11 +85,13 @@ lumos-transform alone.json --tp 2 -o two 2>message || fail "--tp 2 of one GPU: $
 [ "$(only model two | jq -c '.recorded | [.ranks, .tp, .pp, .dp]')" = '[1,1,1,1]' ] || fail "one GPU was recorded as $(only model two | jq -c .recorded)"
 
 # Both at once, of a job that does neither.
-recorded true --tp 2 --recompute full
-built two --tp 2 --recompute full
-collectives true >expected
-collectives two >found
-same expected found "--tp 2 --recompute full has other collectives than a true run: $(diff expected found | head -n 6)"
+for again in full selective; do
+  recorded true --tp 2 --recompute $again
+  built two --tp 2 --recompute $again
+  collectives true >expected
+  collectives two >found
+  same expected found "--tp 2 --recompute $again has other collectives than a true run: $(diff expected found | head -n 6)"
+done
 
 # A recorded job of two ranks, bound by its CPUs: what these did for the sums goes, and the waits for them.
 recorded true
@@ -142,7 +144,7 @@ grep -qF '"code":"transform.recompute_kept"' again || fail 'nothing says that --
 
 # A compiled pass that computes again: its products for inputs are not alone, and neither is what --recompute would take out or put in.
 again=$source_folder/examples/pairs/h200/llama,kv-heads=8,compile,recompute
-for asked in '--tp 2' '--recompute none' '--recompute full'; do
+for asked in '--tp 2' '--recompute none' '--recompute selective' '--recompute full'; do
   # shellcheck disable=SC2086
   ! lumos-transform $asked "$again" >built 2>message || fail "$asked goes through a compiled pass that computes again"
 done

@@ -130,6 +130,7 @@ lumos-sim --sweep global-batch=4 --edited unshaped.graph >out 2>message && fail 
 says 'give micro-batches, not global-batch'
 check 'one stage has no schedule' [ "$(lumos-sim --sweep schedule=1f1b,zb-h1 small.graph 2>message | jq -s 'map(select(.place != null)) | length')" -eq 1 ]
 check '1f1b is there once, whatever the chunks' [ "$(lumos-sim --sweep 'pp=2 schedule=1f1b,interleaved vp=2,4 micro-batches=4' small.graph 2>message | jq -s 'map(select(.schedule == "1f1b" and .vp == 1)) | length')" -eq 1 ]
+check 'layers, their attention, or nothing are computed again, the least first' [ "$(lumos-sim --sweep 'recompute=full,selective,none' small.graph 2>message | jq -s -r 'map(select(.place != null)) | sort_by(.place) | map(.recompute) | join(" ")')" = 'none selective full' ]
 for part in 1 2; do lumos-sim --sweep dp=8,16 --part $part/2 small.graph -o part$part 2>message || fail "part $part of nothing: $(cat message)"; done
 refused 'none of 2 configurations can be predicted' part1 part2
 

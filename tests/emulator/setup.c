@@ -79,12 +79,13 @@ static const char *const graphs_names[GRAPHS] = {"off", "layers", "passes"};
 static const char *const form_names[FORMS] = {"2026", "2024", "2022", "cuda"};
 
 static const char *const switch_names[] = {"off", "on"};
-static const char *const recompute_names[] = {"none", "full"};
+static const char *const recompute_names[RECOMPUTES] = {"none", "full", "selective"};
 
 const char *setup_mechanism_name(enum mechanism mechanism) { return mechanism_names[mechanism]; }
 const char *setup_schedule_name(enum schedule schedule) { return schedule_names[schedule]; }
 const char *setup_form_name(enum form form) { return form_names[form]; }
 const char *setup_graphs_name(enum graphs graphs) { return graphs_names[graphs]; }
+const char *setup_recompute_name(enum recompute recompute) { return recompute_names[recompute]; }
 const char *setup_recorded_name(int bit) { return recorded_names[bit]; }
 const char *setup_scaled_name(enum scaled scaled) { return scaled_names[scaled]; }
 const char *setup_left_out_name(enum left_out left_out) { return left_out_names[left_out]; }
@@ -482,8 +483,8 @@ static const struct option options[] = {
      2},
     {"fsdp", "on|off", "replicas have shares of parameters, gathered layer by layer for each pass (off)", read_switch,
      AT(parallel.fully_sharded), 0, 0, switch_names, 2},
-    {"recompute", "full|none", "of layers in the backward pass (none)", read_switch, AT(parallel.recompute), 0, 0,
-     recompute_names, 2},
+    {"recompute", "none|full|selective", "layers in the backward pass, or their core attention alone (none)",
+     read_choice, AT(parallel.recompute), 0, 0, recompute_names, RECOMPUTES},
     {"overlap-gradients", "on|off", "reduce gradients during the last backward pass (on)", read_switch,
      AT(parallel.overlap_gradients), 0, 0, switch_names, 2},
     {"batched-p2p", "on|off", "a send and a receive side by side are one kernel (on)", read_switch,

@@ -20,6 +20,9 @@ struct model {
 
 enum schedule { SCHEDULE_1F1B, SCHEDULE_GPIPE, SCHEDULE_INTERLEAVED, SCHEDULE_ZERO_BUBBLE, SCHEDULES };
 
+/* What the backward pass computes again: nothing, whole layers, or their core attention alone. */
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_FULL, RECOMPUTE_SELECTIVE, RECOMPUTES };
+
 /* What is captured in graphs. */
 enum graphs { GRAPHS_OFF, GRAPHS_LAYERS, GRAPHS_PASSES, GRAPHS };
 
@@ -29,8 +32,8 @@ struct parallelism {
   enum schedule schedule;
   bool sequence_parallel;
   bool distributed_optimizer;
-  bool fully_sharded;     /* replicas spread parameters, gather them layer by layer, and scatter their gradients */
-  bool recompute;         /* whole layers, in the backward pass */
+  bool fully_sharded; /* replicas spread parameters, gather them layer by layer, and scatter their gradients */
+  enum recompute recompute;
   bool overlap_gradients; /* buckets are reduced during the last micro-batch's backward pass; else after it */
   bool prepares_inputs;   /* on the copy stream: a memset and a kernel beside the copy */
   bool batched_p2p;       /* a send and a receive side by side are one kernel */
@@ -178,6 +181,7 @@ int setup_rank_at(const struct setup *setup, struct coordinates at);
 const char *setup_mechanism_name(enum mechanism mechanism);
 const char *setup_form_name(enum form form);
 const char *setup_graphs_name(enum graphs graphs);
+const char *setup_recompute_name(enum recompute recompute);
 const char *setup_schedule_name(enum schedule schedule);
 const char *setup_scaled_name(enum scaled scaled);
 const char *setup_left_out_name(enum left_out left_out);

@@ -179,8 +179,8 @@ static void check_recording(const char *folder, int recording) {
   struct lumos_job *job = open_graph(folder, recording);
   bool apart = strstr(recordings[recording], "zb-h1") != NULL;
   struct cut cuts[2];
-  rebuild_blocks_cut(&cuts[0].blocks, job, apart ? REBUILD_WEIGHTS_JOIN : REBUILD_WEIGHTS_STAY);
-  rebuild_blocks_cut(&cuts[1].blocks, job, apart ? REBUILD_WEIGHTS_STAY : REBUILD_WEIGHTS_PART);
+  rebuild_blocks_cut(&cuts[0].blocks, job, apart ? REBUILD_WEIGHTS_JOIN : REBUILD_WEIGHTS_STAY, false);
+  rebuild_blocks_cut(&cuts[1].blocks, job, apart ? REBUILD_WEIGHTS_STAY : REBUILD_WEIGHTS_PART, false);
   for (int i = 0; i < 2; i++) {
     rebuild_templates_make(&cuts[i].templates, &cuts[i].blocks);
   }

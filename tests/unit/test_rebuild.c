@@ -114,7 +114,7 @@ static void a_step_is_cut_by_what_it_is_for_and_where_threads_hand_over(void **s
   enum { BLOCKS = sizeof expected / sizeof *expected };
   struct lumos_job *job = model_job();
   struct rebuild_blocks blocks;
-  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY);
+  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY, false);
   assert_int_equal(blocks.items.count, STEPS * BLOCKS);
   for (uint32_t b = 0; b < blocks.items.count; b++) {
     const struct rebuild_block *block = &blocks.items.items[b];
@@ -134,7 +134,7 @@ static void a_template_has_the_blocks_of_a_place_in_all_steps(void **state) {
   struct lumos_job *job = model_job();
   struct rebuild_blocks blocks;
   struct rebuild_templates templates;
-  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY);
+  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY, false);
   rebuild_templates_make(&templates, &blocks);
   uint32_t each = (uint32_t)blocks.items.count / STEPS;
   assert_int_equal(templates.count, each);
@@ -158,7 +158,7 @@ static void another_kernel_makes_another_template(void **state) {
   struct rebuild_templates templates;
   uint32_t kernel = job->lanes.items[2].task_first + 5; /* the first of step 1 */
   job->tasks.items[kernel].kind = LUMOS_NORM;
-  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY);
+  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY, false);
   rebuild_templates_make(&templates, &blocks);
   uint32_t odd = blocks.of_task[kernel];
   for (uint32_t b = 0; b < blocks.items.count; b++) {

@@ -107,7 +107,7 @@ static void put_parallel(struct writer *out, const struct parallelism *parallel)
   put_flag(out, ", \"sequence_parallel\": ", parallel->sequence_parallel);
   put_flag(out, ", \"distributed_optimizer\": ", parallel->distributed_optimizer);
   put_flag(out, ", \"fsdp\": ", parallel->fully_sharded);
-  put_flag(out, ", \"recompute\": ", parallel->recompute);
+  put_named(out, ", \"recompute\": ", setup_recompute_name(parallel->recompute));
   put_flag(out, ", \"overlap_gradients\": ", parallel->overlap_gradients);
   put_flag(out, ", \"batched_p2p\": ", parallel->batched_p2p);
   put_number(out, ", \"bucket_bytes\": ", parallel->bucket_bytes);

@@ -67,7 +67,7 @@ holds 'long launches: the first node starts behind the beginning of the call, of
   END { if (!early) print "none" }' long/device long/rows
 
 # Whatever the schedule, graphs wait for nobody who waits for them.
-for options in '--pp 2 --layers 4 --schedule zb-h1' '--pp 2 --layers 4 --schedule interleaved --vp 2' '--tp 2 --layers 2 --sequence-parallel on --recompute full' \
+for options in '--pp 2 --layers 4 --schedule zb-h1' '--pp 2 --layers 4 --schedule interleaved --vp 2' '--tp 2 --layers 2 --sequence-parallel on --recompute full' '--pp 2 --layers 2 --recompute selective' \
   '--dp 2 --layers 2 --distributed-optimizer on --sequence-parallel on --tp 2' '--pp 2 --layers 2 --batched-p2p off'; do
   for what in layers passes; do
     read -ra words <<<"$options"

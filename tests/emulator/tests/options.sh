@@ -40,6 +40,8 @@ for others in '' '--dp 2 --pp 2' '--dp 2 --schedule zb-h1' '--dp 2 --distributed
   refuses '--fsdp: with --dp of at least 2' --fsdp on $others
 done
 takes --fsdp on --dp 2 --recompute full --leave-out gradients
+takes --fsdp on --dp 2 --recompute selective
+refuses "--recompute half: none|full|selective is wanted" --recompute half
 takes --seed 18446744073709551615
 takes --hidden 64 --heads 1 --jitter .5 --nic-bandwidth 1e2 --contention 0,10 --scale gemm=0 --scale host=1e-3 --straggler 0=0.001 --slow-host 0=1 --seed 0
 

@@ -194,6 +194,7 @@ schedule=1f1b tp=2 pp=2 dp=2 micro_batches=1
 schedule one-micro-batch --recompute full
 schedule=zb-h1 tp=1 pp=4 dp=1 micro_batches=2
 schedule few-micro-batches
+schedule few-micro-batches-again --recompute selective
 schedule=interleaved pp=2 vp=2 micro_batches=4
 schedule interleaved --batched-p2p off
 schedule=interleaved pp=2 vp=3 layers=6 micro_batches=8

@@ -32,7 +32,10 @@ static const char *const jobs[] = {
     MODEL "--micro-batches 3 --pp 2 --tp 2 --sequence-parallel on --schedule zb-h1 --batched-p2p off",
     MODEL "--micro-batches 2 --pp 2 --tp 2 --dp 2 --recompute full --bucket-mb 1",
     MODEL "--micro-batches 2 --pp 2 --schedule zb-h1 --recompute full",
+    MODEL "--micro-batches 2 --pp 2 --tp 2 --sequence-parallel on --recompute selective",
+    MODEL "--micro-batches 2 --pp 2 --schedule zb-h1 --recompute selective",
     MODEL "--micro-batches 3 --dp 3 --fsdp on",
+    MODEL "--micro-batches 2 --dp 2 --fsdp on --recompute selective",
     MODEL "--micro-batches 2 --tp 2 --sequence-parallel on --dp 2 --fsdp on --recompute full --record all",
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
@@ -106,11 +109,12 @@ static void products_are_those_of_the_formula(void **state) {
                    (4.0 * model->hidden * model->heads * model->head_dim + 2.0 * model->hidden * model->ffn);
     double attention =
         2 * sequences * model->layers * model->heads * model->head_dim * model->sequence * (double)model->sequence;
-    double again = job.setup.parallel.recompute ? 1 : 0;
+    double layers_again = job.setup.parallel.recompute == RECOMPUTE_FULL,
+           attention_again = job.setup.parallel.recompute != RECOMPUTE_NONE;
     assert_equals(operations.products / steps_of(&job),
-                  gpt_model_flops(&job.setup) - 3 * attention + again * model->layers * layer);
+                  gpt_model_flops(&job.setup) - 3 * attention + layers_again * model->layers * layer);
     /* The formula has twice the forward's operations backward, the kernel does 2.5 times as many. */
-    assert_equals(operations.attention / steps_of(&job), (3.5 + again) * attention);
+    assert_equals(operations.attention / steps_of(&job), (3.5 + attention_again) * attention);
     close_job(&job);
   }
 }

@@ -6,11 +6,11 @@ small=(--hidden 1024 --seq 1024 --vocab 8192 --layers 2 --steps 2 --warmup 1)
 # Floating-point operations, of a multiply and an add two. Forward, of a token in a layer: queries, keys, values and the output's projection,
 # and two products of the MLP; at the end the logits. Causal attention computes half of two products of sequence by sequence. Backward is
 # twice that; what runs is half a forward attention more, as the backward pass computes the scores anew, and with recomputation another forward
-# pass of the layers.
-# operations RECOMPUTES OPTION...
+# pass of the layers, or of their attention alone.
+# operations LAYERS ATTENTION OPTION...: how often the backward pass computes the products of layers again, and their attention
 operations() {
-  local recomputes=$1
-  shift
+  local layers_again=$1 attention_again=$2
+  shift 2
   emulate flops --ranks none --steps 2 --warmup 1 "$@"
   jq -r '.configuration as $c | $c.model as $m | [$m.layers, $m.hidden, $m.ffn, $m.heads, $m.head_dim, $m.sequence, $m.vocabulary,
     $m.micro_batch * $m.micro_batches * $c.parallel.data, .world, .peak_flops, .model_flops] as $job |
@@ -18,19 +18,31 @@ operations() {
   holds "FLOPs with $*" '
     { tokens = $6 * $8; seen++
       layers = $1 * (2 * tokens * (4 * $2 * $4 * $5 + 2 * $2 * $3)); attention = $1 * 2 * 2 * $4 * $5 * $6 * $6 / 2 * $8; head = 2 * tokens * $2 * $7
-      model = 3 * (layers + attention + head); executed = 3 * (layers + head) + 3.5 * attention + '"$recomputes"' * (layers + attention)
+      model = 3 * (layers + attention + head); executed = 3 * (layers + head) + 3.5 * attention + '"$layers_again"' * layers + '"$attention_again"' * attention
       mfu = model / $14 / $9 / $10 }
     $11 != model { print "the model has", $11, "not", model }
     $12 != executed { print "executed are", $12, "not", executed }
     mfu - $13 > 1e-6 || $13 - mfu > 1e-6 { print "MFU is", $13, "not", mfu }' steps
 }
-operations 0 "${small[@]}"
-operations 1 "${small[@]}" --recompute full
-operations 0 "${small[@]}" --ideal --micro-batch 3 --micro-batches 2 --head-dim 48 --heads 20 --ffn 3072
-operations 0 "${small[@]}" --tp 2 --dp 2 --pp 2 --sequence-parallel on --distributed-optimizer on
-operations 1 "${small[@]}" --tp 4 --pp 2 --schedule gpipe --recompute full
-operations 0 "${small[@]}" --pp 2 --schedule zb-h1 --micro-batches 5
-operations 1 "${small[@]}" --layers 4 --pp 2 --vp 2 --schedule interleaved --recompute full --micro-batches 6
+operations 0 0 "${small[@]}"
+operations 1 1 "${small[@]}" --recompute full
+operations 0 1 "${small[@]}" --recompute selective
+operations 0 1 "${small[@]}" --tp 2 --pp 2 --schedule zb-h1 --sequence-parallel on --recompute selective
+operations 0 0 "${small[@]}" --ideal --micro-batch 3 --micro-batches 2 --head-dim 48 --heads 20 --ffn 3072
+operations 0 0 "${small[@]}" --tp 2 --dp 2 --pp 2 --sequence-parallel on --distributed-optimizer on
+operations 1 1 "${small[@]}" --tp 4 --pp 2 --schedule gpipe --recompute full
+operations 0 0 "${small[@]}" --pp 2 --schedule zb-h1 --micro-batches 5
+operations 1 1 "${small[@]}" --layers 4 --pp 2 --vp 2 --schedule interleaved --recompute full --micro-batches 6
+
+# Core attention is copies of queries, keys and values, attention, a copy of the context. Again it stands in the backward pass of each layer, between
+# the last product of the projection and the copy and three kernels of attention's own way back, and nowhere else: in two steps of two
+# micro-batches and three layers, 12 times.
+emulate core "${small[@]}" --layers 3 --micro-batches 2 --recompute selective --without clocks
+jq -r '[.traceEvents[] | select(.cat == "kernel")] | sort_by(.ts)[] | .name' core/rank0.json |
+  awk '{ print /sdpa.*fprop/ ? "F" : /sdpa.*bprop|dot_do_o|convert_dq/ ? "B" : /nvjet|gemm/ ? "G" : /splitK/ ? "" : /elementwise_kernel<128, 4, at::native::gpu_kernel_imp/ ? "c" : "-" }' |
+  tr -d '\n' >core/order
+[ "$(grep -o GcccFccBBB core/order | wc -l)" -eq 12 ] || fail "core attention is not computed again before its backward pass: $(fold core/order | head -n 4)"
+[ "$(grep -o F core/order | wc -l)" -eq 24 ] || fail 'attention is not computed twice for each layer'
 
 # Steps tile the time of a rank and of the job; what a rank was busy with adds up.
 # tiles JOB WIDTH: so many ranks are a stage

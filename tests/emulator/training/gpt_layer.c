@@ -9,17 +9,19 @@
 #define LINEAR FUNCTION("LinearWithGradAccumulationAndAsyncCommunication", LAYERS, "436", "480")
 #define ROTARY FUNCTION("FusedRoPEFunc", "apex/transformer/functional/fused_rope.py", "37", "56")
 #define COMPILED FUNCTION("CompiledFunction", "torch/_functorch/_aot_autograd/runtime_wrappers.py", "1829", "1872")
+#define CHECKPOINT FUNCTION("CheckpointFunction", "megatron/core/tensor_parallel/random.py", "419", "443")
 #define REDUCE FUNCTION("_ReduceFromModelParallelRegion", MAPPINGS, "218", "223")
 
 const struct node_names gpt_layer_nodes[LAYER_NODES] = {
     [NODE_UNIT] = {FUNCTION("RegisterPostBackwardFunction", "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py",
                             "801", "808")},
-    [NODE_CHECKPOINT] = {FUNCTION("CheckpointFunction", "megatron/core/tensor_parallel/random.py", "419", "443")},
+    [NODE_CHECKPOINT] = {CHECKPOINT},
     [NODE_NORM_1] = {NODE("aten::native_layer_norm", "NativeLayerNormBackward0")},
     [NODE_QKV] = {LINEAR},
     [NODE_SPLIT] = {NODE("aten::split_with_sizes", "SplitWithSizesBackward0")},
     [NODE_ROTARY_QUERY] = {ROTARY},
     [NODE_ROTARY_KEY] = {ROTARY},
+    [NODE_CORE_CHECKPOINT] = {CHECKPOINT},
     [NODE_ATTENTION] = {FUNCTION("FlashAttnFunc", "flash_attn/flash_attn_interface.py", "810", "867")},
     [NODE_CONTEXT] = {NODE("aten::clone", "CloneBackward0")},
     [NODE_PROJECTION] = {LINEAR},
@@ -230,6 +232,28 @@ static void core_forward(const struct block *to) {
   module_leave(to);
 }
 
+/* Around what a checkpoint computes without gradients, of which it keeps the inputs. */
+static void checkpoint_enter(const struct block *to, enum layer_node node, enum shape inputs) {
+  frame_enter(to, "megatron/core/tensor_parallel/random.py(496): checkpoint");
+  spend(to, NS_PYTHON);
+  node_forward(to, &nodes[node], shape(to, inputs));
+}
+
+static void checkpoint_leave(const struct block *to) {
+  op_leave(to);
+  spend(to, NS_PYTHON);
+  frame_leave(to);
+}
+
+static void core_checkpoint_forward(const struct block *to) {
+  bool selective = to->setup->parallel.recompute == RECOMPUTE_SELECTIVE;
+  if (selective)
+    checkpoint_enter(to, NODE_CORE_CHECKPOINT, SHAPE_CORE);
+  core_forward(to);
+  if (selective)
+    checkpoint_leave(to);
+}
+
 static void attention_forward(const struct block *to) {
   module_enter(to, MODULE_ATTENTION, 0);
   spend(to, NS_PYTHON);
@@ -242,7 +266,7 @@ static void attention_forward(const struct block *to) {
   frame_enter(to, "megatron/core/models/common/embeddings/rope_utils.py(190): apply_rotary_pos_emb");
   node_run(to, NODE_ROTARY_KEY, SHAPE_ROTARY, PIECE_ROTARY);
   frame_leave(to);
-  core_forward(to);
+  core_checkpoint_forward(to);
   forward_product(to, LINEAR_PROJECTION);
   spend(to, NS_PYTHON);
   module_leave(to);
@@ -283,7 +307,7 @@ static void enter_layer(struct block *to, int place) {
   to->label.layer = (int16_t)layer;
   to->kernels = &to->gpt->layers[layer];
   to->place = place;
-  to->numbers = &to->gpt->numbers[to->setup->parallel.recompute ? NUMBERS_CHECKPOINTED : NUMBERS_LAYER];
+  to->numbers = &to->gpt->numbers[gpt_forward_numbering(to->setup)];
   to->number = to->pass_number + place * to->numbers->count;
   if (to->chunk->embeds)
     to->number += to->gpt->numbers[NUMBERS_EMBEDDING].count;
@@ -291,28 +315,24 @@ static void enter_layer(struct block *to, int place) {
   to->first_slot = FIRST_LAYER_SLOT + (to->chunk->layers - 1 - place) * LAYER_SLOTS;
 }
 
-/* What a checkpoint keeps is the layer's input. */
 static void checkpoint_forward(const struct block *to) {
-  frame_enter(to, "megatron/core/tensor_parallel/random.py(496): checkpoint");
-  spend(to, NS_PYTHON);
-  node_forward(to, &nodes[NODE_CHECKPOINT], shape(to, SHAPE_HIDDEN_SHARD));
+  checkpoint_enter(to, NODE_CHECKPOINT, SHAPE_HIDDEN_SHARD);
   module_enter(to, MODULE_LAYER, 0);
   body_forward(to);
   module_leave(to);
-  op_leave(to);
-  spend(to, NS_PYTHON);
-  frame_leave(to);
+  checkpoint_leave(to);
 }
 
 void layer_forward(struct block *to, int place) {
   enter_layer(to, place);
   struct capture capture = graph_forward(to, GRAPHS_LAYERS);
-  if (to->setup->parallel.recompute && to->setup->parallel.fully_sharded) {
+  bool checkpoints = to->setup->parallel.recompute == RECOMPUTE_FULL;
+  if (checkpoints && to->setup->parallel.fully_sharded) {
     module_enter(to, MODULE_CHECKPOINT, 0);
     fsdp_layer_forward(to, place);
     checkpoint_forward(to);
     module_leave(to);
-  } else if (to->setup->parallel.recompute) {
+  } else if (checkpoints) {
     checkpoint_forward(to);
   } else {
     module_enter(to, MODULE_LAYER, 0);
@@ -377,6 +397,34 @@ static void rotary_backward(const struct block *to, enum layer_node node) {
   node_leave_backward(to);
 }
 
+/* What is computed again takes its numbers from the thread that does so, in that order: the last layer first. */
+static void enter_recomputed(struct block *to, int place, enum numbering numbering) {
+  to->numbers = &to->gpt->numbers[numbering];
+  to->number = to->recomputed_number + (int64_t)(to->chunk->layers - 1 - place) * to->numbers->count;
+  to->forward_thread = THREAD_AUTOGRAD;
+}
+
+/* Inside a checkpoint's backward op, when its part is there once more, with its graph: the engine goes through that. */
+static void engine_enter(const struct block *to) {
+  frame_enter(to, "torch/autograd/__init__.py(242): backward");
+  frame_enter(to, ENGINE_CALL);
+  frame_enter(to, ENGINE);
+}
+
+/* What goes in is a leaf of that graph, as parameters are: the engine keeps its gradient, at which no hook waits. */
+static void engine_leave(const struct block *to, int inputs, enum shape gradient) {
+  for (int i = 0; i < inputs; i++) {
+    record_enter(to, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL);
+    spend(to, NS_LINE);
+    op_enter(to, "torch::autograd::AccumulateGrad", shape(to, gradient));
+    op_view(to, "aten::detach", shape(to, gradient));
+    op_leave(to);
+    op_leave(to);
+  }
+  for (int i = 0; i < 3; i++)
+    frame_leave(to);
+}
+
 static void core_backward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
   node_backward(to, &nodes[NODE_CONTEXT], NODE_CONTEXT, shape(to, SHAPE_HEADS));
@@ -390,11 +438,28 @@ static void core_backward(const struct block *to) {
   launch(to, &pieces[PIECE_ATTENTION_CONVERT]);
   op_leave(to);
   node_leave_backward(to);
+}
+
+static void core_checkpoint_backward(const struct block *to) {
+  struct block inside = *to;
+  node_backward(to, &nodes[NODE_CORE_CHECKPOINT], NODE_CORE_CHECKPOINT, shape(to, SHAPE_CONTEXT));
+  enter_recomputed(&inside, to->place, NUMBERS_CORE);
+  nest(to, INSIDE_AUTOGRAD | INSIDE_PYTHON);
+  core_forward(&inside);
+  unnest(to);
+  engine_enter(&inside);
+  core_backward(&inside);
+  engine_leave(&inside, 3, SHAPE_HEADS);
+  node_leave_backward(to);
+}
+
+/* Up to the product of queries, keys and values. */
+static void queries_backward(const struct block *to) {
   rotary_backward(to, NODE_ROTARY_KEY);
   rotary_backward(to, NODE_ROTARY_QUERY);
   node_backward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_QKV_PARTS));
-  op_run(to, "aten::cat", shape(to, SHAPE_QKV_CAT), &pieces[PIECE_QKV_CONCATENATE]);
-  op_run(to, "aten::sum", shape(to, SHAPE_QKV_SUM), &pieces[PIECE_BIAS_QKV]);
+  op_run(to, "aten::cat", shape(to, SHAPE_QKV_CAT), &to->kernels->pieces[PIECE_QKV_CONCATENATE]);
+  op_run(to, "aten::sum", shape(to, SHAPE_QKV_SUM), &to->kernels->pieces[PIECE_BIAS_QKV]);
   node_leave_backward(to);
 }
 
@@ -404,7 +469,11 @@ static void attention_backward(const struct block *to) {
   accumulate(to, SLOT_PROJECTION_BIAS, PIECE_WRITE_PROJECTION, PIECE_ADD_PROJECTION);
   reduce_backward(to, NODE_PROJECTION_REDUCE);
   backward_product(to, LINEAR_PROJECTION, SLOT_PROJECTION);
-  core_backward(to);
+  if (to->setup->parallel.recompute == RECOMPUTE_SELECTIVE)
+    core_checkpoint_backward(to);
+  else
+    core_backward(to);
+  queries_backward(to);
   accumulate(to, SLOT_QKV_BIAS, PIECE_WRITE_QKV, PIECE_ADD_QKV);
   backward_product(to, LINEAR_QKV, SLOT_QKV);
   layer_norm_backward(to, NODE_NORM_1, SLOT_NORM_1);
@@ -424,40 +493,29 @@ static void weights_backward(const struct block *to) {
   gradient_ready(to, to->first_slot + SLOT_NORM_1);
 }
 
-/* What is computed again takes its numbers from the thread that does so, in that order: the last layer first. */
-static void enter_recomputed(struct block *to, int place) {
-  to->numbers = &to->gpt->numbers[NUMBERS_LAYER];
-  to->number = to->recomputed_number + (int64_t)(to->chunk->layers - 1 - place) * to->numbers->count;
-  to->forward_thread = THREAD_AUTOGRAD;
-}
-
-/* Inside the checkpoint's backward op: the layer once more, now with its graph, through which the engine then goes. */
 static void checkpoint_backward(struct block *to, int place) {
   node_backward(to, &nodes[NODE_CHECKPOINT], NODE_CHECKPOINT, shape(to, SHAPE_HIDDEN_SHARD));
-  enter_recomputed(to, place);
+  enter_recomputed(to, place, NUMBERS_LAYER);
   nest(to, INSIDE_AUTOGRAD | INSIDE_PYTHON);
   module_enter(to, MODULE_LAYER, 0);
   body_forward(to);
   module_leave(to);
   unnest(to);
-  frame_enter(to, "torch/autograd/__init__.py(242): backward");
-  frame_enter(to, ENGINE_CALL);
-  frame_enter(to, ENGINE);
+  engine_enter(to);
   mlp_backward(to);
   attention_backward(to);
-  for (int i = 0; i < 3; i++)
-    frame_leave(to);
+  engine_leave(to, 1, SHAPE_HIDDEN_SHARD);
   node_leave_backward(to);
 }
 
 void layer_backward(struct block *to, int place) {
-  bool recomputes = to->setup->parallel.recompute;
+  bool recomputes = to->setup->parallel.recompute == RECOMPUTE_FULL;
   enter_layer(to, place);
   struct capture capture = graph_backward(to, GRAPHS_LAYERS);
   fsdp_layer_backward(to, place);
   if (to->gradients == GRADIENTS_WEIGHT) {
     if (recomputes)
-      enter_recomputed(to, place);
+      enter_recomputed(to, place, NUMBERS_LAYER);
     weights_backward(to);
   } else if (recomputes) {
     checkpoint_backward(to, place);

@@ -75,6 +75,7 @@ static void describe_attention(struct gpt *gpt) {
   shapes[SHAPE_QKV_CAT] = gpt_keep(gpt, "(%s;%s;%s) =2", third, third, third);
   shapes[SHAPE_HEADS] = gpt_keep(gpt, "bf16[%lld,%lld,%lld,%lld]", sequence, batch, heads, dim);
   shapes[SHAPE_ROTARY] = gpt_keep(gpt, "%s float[%lld,1,1,%lld]", shapes[SHAPE_HEADS], sequence, dim);
+  shapes[SHAPE_CORE] = gpt_keep(gpt, "%s %s %s", shapes[SHAPE_HEADS], shapes[SHAPE_HEADS], shapes[SHAPE_HEADS]);
   /* Attention wants the batch first. */
   const char *first = gpt_keep(gpt, "bf16[%lld,%lld,%lld,%lld]", batch, sequence, heads, dim);
   shapes[SHAPE_CONTEXT] = first;

@@ -136,6 +136,7 @@ enum shape {
   SHAPE_CONTEXT, /* what attention gives */
   SHAPE_CONTEXT_COPY,
   SHAPE_ROTARY,
+  SHAPE_CORE,
   SHAPE_ATTENTION, /* of the autograd function */
   SHAPE_ATTENTION_FORWARD,
   SHAPE_ATTENTION_BACKWARD,
@@ -185,6 +186,7 @@ enum layer_node {
   NODE_SPLIT,
   NODE_ROTARY_QUERY,
   NODE_ROTARY_KEY,
+  NODE_CORE_CHECKPOINT,
   NODE_ATTENTION,
   NODE_CONTEXT,
   NODE_PROJECTION,
@@ -233,9 +235,17 @@ enum module {
 };
 enum { MODULE_NAME = 48, MOST_CALLERS = 3 };
 
-/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. In a
- * layer that will be computed again only functions take some. */
-enum numbering { NUMBERS_EMBEDDING, NUMBERS_LAYER, NUMBERS_CHECKPOINTED, NUMBERS_HEAD, NUMBERINGS };
+/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. Of what will be
+ * computed again only functions take some. */
+enum numbering {
+  NUMBERS_EMBEDDING,
+  NUMBERS_LAYER,             /* nothing of it will be computed again */
+  NUMBERS_CHECKPOINTED,      /* all of it will be */
+  NUMBERS_CORE_CHECKPOINTED, /* its core attention will be */
+  NUMBERS_CORE,              /* that, in the backward pass */
+  NUMBERS_HEAD,
+  NUMBERINGS
+};
 struct numbers {
   int place[LAYER_NODES], count;
 };
@@ -351,6 +361,7 @@ void gpt_leave_out(const struct gpt *gpt, int rank, struct program *program); /*
 void gpt_make_modules(struct gpt *gpt);                                       /* gpt_python.c */
 void gpt_free_modules(struct gpt *gpt);
 int64_t gpt_numbers_of(const struct gpt *gpt, const struct chunk *chunk); /* that its forward pass takes */
+enum numbering gpt_forward_numbering(const struct setup *setup);          /* of layers */
 
 /* Of one rank's weight (gpt_plan.c). */
 int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear);
