@@ -10,7 +10,7 @@ struct lumos_text;
 
 /* `grid`: axes parted by blanks, each NAME=VALUE,VALUE..., such as "dp=8,16 pp=2,4 schedule=1f1b,zb-h1". A name is that of an
  * option of lumos-transform that takes one value: tp, pp, dp, vp, schedule, layers, micro-batches, bucket-mb, overlap-gradients,
- * distributed-optimizer, and the sizes hidden, ffn, heads, kv-heads, head-dim, seq, micro-batch, vocab; or global-batch, the
+ * distributed-optimizer, recompute, sequence-parallel, and the sizes hidden, ffn, heads, kv-heads, head-dim, seq, micro-batch, vocab; or global-batch, the
  * sequences of a step. Every combination is a configuration, but those that differ from another only in what a pipeline of one
  * stage does not have, and interleaved schedules of one chunk.
  *

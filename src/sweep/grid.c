@@ -89,12 +89,14 @@ static bool read_axis(struct sweep_grid *grid, char *text, struct lumos_error *e
                  : read_values(&grid->axes[axis], names[axis], equals + 1, error);
     }
   }
-  return lumos_fail(
-      error,
-      "--sweep: '%.40s' is nothing that can be swept; take tp, pp, dp, vp, schedule, layers, micro-batches, "
-      "micro-batch, global-batch, bucket-mb, overlap-gradients, distributed-optimizer, hidden, ffn, heads, "
-      "kv-heads, head-dim, seq or vocab",
-      text);
+  struct lumos_text all = LUMOS_TEXT_BUFFER;
+  for (int axis = 0; axis < SWEEP_AXES; axis++) {
+    lumos_text_format(&all, "%s%s", axis == 0 ? "" : axis == SWEEP_AXES - 1 ? " or " : ", ", names[axis]);
+  }
+  lumos_text_char(&all, '\0');
+  bool known = lumos_fail(error, "--sweep: '%.40s' is nothing that can be swept; take %s", text, all.bytes);
+  lumos_text_free(&all);
+  return known;
 }
 
 bool sweep_grid_read(struct sweep_grid *grid, const char *text, struct lumos_error *error) {

@@ -189,7 +189,8 @@ int main(int argc, char **argv) {
        "such as 'dp=8,16 pp=2,4 "
        "schedule=1f1b,zb-h1', of which all combinations are predicted: tp, pp, dp, vp, schedule, layers, "
        "micro-batches, micro-batch, "
-       "global-batch, bucket-mb, overlap-gradients, distributed-optimizer, hidden, ffn, heads, kv-heads, head-dim, "
+       "global-batch, bucket-mb, overlap-gradients, distributed-optimizer, recompute, sequence-parallel, hidden, ffn, "
+       "heads, kv-heads, head-dim, "
        "seq, vocab. The global batch "
        "stays as recorded unless micro-batches or global-batch is an axis."},
       {LUMOS_OPTION_NUMBER, 0, "gpus", "N", &simulating.gpus,
