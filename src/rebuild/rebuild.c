@@ -599,6 +599,13 @@ static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *a
   return lumos_reshape_sequence(job, shards, on, error);
 }
 
+/* Do tasks have other sizes then? */
+static bool changes_shards(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  const struct lumos_rebuild as_recorded = {.shards = 0};
+  bool parts = asked->sequence_parallel != 0 && lumos_parts_recorded(job) != asked->sequence_parallel;
+  return shards_asked(job, asked) != shards_asked(job, &as_recorded) || parts;
+}
+
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   return lumos_rebuild_from(NULL, job, asked, error);
 }
@@ -620,7 +627,7 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   if (!change_sequence(job, asked, error)) {
     return false;
   }
-  bool reshaped = asked->shards > 0 || asked->sequence_parallel != 0;
+  bool reshaped = changes_shards(job, asked);
   const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
   bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
   struct lumos_job *built = build(job, prepared, asked, untied, error);

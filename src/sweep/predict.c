@@ -110,10 +110,22 @@ const char *sweep_value(const struct sweep_configuration *configuration, const s
   return room;
 }
 
-static bool has_sizes(const struct sweep_configuration *configuration) {
+/* Other sizes than the recorded ones: these change nothing. */
+static bool has_sizes(const struct lumos_job *job, const struct sweep_configuration *configuration) {
+  const struct lumos_model_description *model =
+      job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
+  const int32_t recorded[SWEEP_AXES] = {[SWEEP_MICRO_BATCH] = model->micro_batch,
+                                        [SWEEP_SEQ] = model->sequence,
+                                        [SWEEP_HIDDEN] = model->hidden,
+                                        [SWEEP_FFN] = model->ffn,
+                                        [SWEEP_HEADS] = model->heads,
+                                        [SWEEP_KV_HEADS] = model->kv_heads,
+                                        [SWEEP_HEAD_DIM] = model->head_dim,
+                                        [SWEEP_VOCAB] = model->vocabulary};
   bool any = false;
   for (int axis = SWEEP_FIRST_SIZE; axis <= SWEEP_LAST_SIZE; axis++) {
-    any |= configuration->values[axis] != NULL;
+    const char *value = configuration->values[axis];
+    any |= value != NULL && (recorded[axis] <= 0 || strtoll(value, NULL, 10) != recorded[axis]);
   }
   return any;
 }
@@ -127,7 +139,7 @@ static bool resize(struct lumos_job *job, const struct sweep_configuration *conf
     }
   }
   lumos_text_char(&sizes, '\0');
-  bool done = !has_sizes(configuration) || lumos_transform_sizes(job, sizes.bytes, error);
+  bool done = lumos_transform_sizes(job, sizes.bytes, error);
   lumos_text_free(&sizes);
   return done;
 }
@@ -143,7 +155,7 @@ static bool rebuild(struct lumos_job *job, const struct lumos_rebuild_base *base
       return false;
     }
   }
-  return lumos_rebuild_from(has_sizes(configuration) ? NULL : base, job, &asked, error);
+  return lumos_rebuild_from(base, job, &asked, error);
 }
 
 /* ---- Figures ---- */
@@ -208,8 +220,9 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
   struct sweep_figures figures = {.predicted = false, .why = "nothing says how long a step takes"};
   struct lumos_error error = {0};
   const struct lumos_simulation simulation = {.model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware};
-  if (resize(job, configuration, &error) && rebuild(job, base, configuration, plan, &error) &&
-      lumos_simulate_as(job, &simulation, &error)) {
+  bool resizes = has_sizes(job, configuration);
+  if ((!resizes || resize(job, configuration, &error)) &&
+      rebuild(job, resizes ? NULL : base, configuration, plan, &error) && lumos_simulate_as(job, &simulation, &error)) {
     read_figures(job, plan, &figures);
   } else {
     (void)snprintf(figures.why, sizeof figures.why, "%s", error.text);

@@ -64,6 +64,18 @@ check 'one process and three write the same' cmp -s one three
 # pp 1 has no schedule; interleaved has two chunks, 1f1b one: 3 pipelines, twice.
 check 'combinations that mean the same are there once' [ "$(jq -s 'map(select(.type != "sweep")) | length' one)" -eq 6 ]
 check 'what cannot be is there with the reason' [ "$(jq -s '.[0].refused == (map(select(.type == "refused" and .why != "")) | length)' one)" = true ]
+# What all configurations begin with is found once; one that is swept alone finds it by itself, and nothing else comes of it.
+mixed='tp=1,2 pp=1,2 schedule=1f1b,zb-h1 micro-batch=1,2 recompute=selective,none'
+emulated-cluster $recording --layers 2 --hidden 1024 --seq 512 --tp 2 --dp 2 --micro-batches 2 --steps 3 shared && lumos-graph shared/rank*.json -o shared.graph 2>message
+lumos-sim --sweep "$mixed" shared.graph -o mixed 2>message || fail "$mixed: $(head -c 300 message)"
+figures() { jq -c 'select(.type == "configuration") | [.step_time, .low, .high, .memory, .mfu]'; }
+while read -r number values; do
+  lumos-sim --sweep "$values" shared.graph 2>message | figures >alone
+  jq -c "select(.number == $number)" mixed | figures >among
+  same alone among "configuration $number ($values) is another one alone: $(paste -s alone among)"
+done < <(jq -r 'select(.type == "configuration" and (.number % 7 == 3 or .number < 3)) | "\(.number) tp=\(.tp) pp=\(.pp) \(if .schedule then "schedule=\(.schedule) " else "" end)micro-batch=\(.micro_batch) recompute=\(.recompute)"' mixed)
+[ -s alone ] || fail 'no configuration was compared'
+
 lumos-transform --pp 2 --schedule 1f1b --vp 1 --micro-batches 2 small.graph 2>message | lumos-sim --opportunities off -o alone 2>>message
 lumos-render alone --format json -o alone.json 2>message
 check 'a configuration is predicted as it is alone' [ "$(jq 'select(.pp == 2 and .schedule == "1f1b" and .micro_batches == 2).step_time' one)" = "$(jq .step_time.simulated alone.json)" ]
