@@ -72,7 +72,7 @@ struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, co
 void lumos_rebuild_base_free(struct lumos_rebuild_base *base); /* NULL is allowed */
 
 /* As lumos_rebuild, to the same bytes. What `base` has of this job is not found again; NULL: all is. It holds for the job as it
- * was prepared: one whose sizes were changed since is given without. */
+ * was prepared: one whose sizes were changed since is given without, and of one that was rebuilt nothing of it is used. */
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) LUMOS_MUST_CHECK;
 

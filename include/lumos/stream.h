@@ -128,7 +128,7 @@
  *                    previous one on its stream (beyond lag) nor before its call. end_residual: of a collective's
  *                    member, the same for its end.
  *   common_error     an error that changed durations share: they are all too long together, or all too short. name says
- *                    of what, in plain words; sigma is relative, one standard deviation; up the same of how much
+ *                    of what, in plain words; sigma is relative, one standard deviation; up, of durations that have it, the same of how much
  *                    longer they may be, where that differs; source says where it comes from.
  *   task.dur_error   how wrong dur may be by itself, independent of all others: relative, one standard deviation.
  *                    common_error: the id of the one that it shares with others. Both absent: dur is as sure as what

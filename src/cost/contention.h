@@ -20,7 +20,8 @@ struct lumos_contention {
 };
 
 /* The trace's own: kernels of one name, shape, phase and rank that ran beside this communication (a byte a task), against the
- * median of those that ran beside none. Where less than three such show it, what was measured elsewhere. O(tasks log tasks). */
+ * median of those that ran beside none. Where less than three such show it, of products those of the same size in either pass, and else what was
+ * measured elsewhere. O(tasks log tasks). */
 void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_placing *placing,
                           const uint8_t *communication);
 

@@ -94,6 +94,7 @@ void rebuild_doubt_conversions(struct lumos_job *built, const struct lumos_job *
   uint32_t *likes = rebuild_find_likes(built, from);
   lumos_string_id doubt = LUMOS_NO_STRING;
   int64_t doubted = 0;
+  bool modelled = false; /* how long some take is not sure already, either way */
   find_weights(&search);
   for (uint32_t t = 0; t < built->tasks.count; t++) {
     const struct lumos_task *task = &built->tasks.items[t];
@@ -102,12 +103,16 @@ void rebuild_doubt_conversions(struct lumos_job *built, const struct lumos_job *
                   ? doubt
                   : lumos_job_common_error(built, "rebuild.conversions", "weights converted in every micro-batch",
                                            ONCE_SIGMA, "one autocast around all micro-batches converts them once");
-      lumos_task_detail(built, &built->tasks.items[t])->common_error = doubt;
+      struct lumos_detail *detail = lumos_task_detail(built, &built->tasks.items[t]);
+      modelled |= detail->common_error != LUMOS_NO_STRING;
+      detail->common_error = doubt;
       doubted++;
     }
   }
   if (doubted > 0) {
-    lumos_job_only_shorter(built, doubt);
+    if (!modelled) {
+      lumos_job_only_shorter(built, doubt);
+    }
     lumos_job_note(built, "transform.conversions_repeated", LUMOS_INFO, doubted, NULL,
                    "weights are converted in every micro-batch, as where each forward pass enters an autocast of its "
                    "own: the recorded step has one micro-batch, and does not show it. One autocast around all "

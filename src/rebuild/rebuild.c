@@ -380,6 +380,7 @@ static void free_cut(struct cut *cut) {
 
 struct lumos_rebuild_base {
   const struct lumos_job *job;
+  const struct lumos_task *tasks; /* its own, when it was prepared: a job that was rebuilt has others */
   struct prepared {
     bool done;
     struct cut cut;
@@ -395,6 +396,7 @@ struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, co
   }
   struct lumos_rebuild_base *base = lumos_allocate_zeroed(1, sizeof *base);
   base->job = job;
+  base->tasks = job->tasks.items;
   lumos_contend_begin(&base->contend, job);
   for (size_t i = 0; i < count; i++) {
     const struct lumos_rebuild asked = {.schedule = schedules[i]};
@@ -424,7 +426,8 @@ void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
 /* Of the job as it is now: what was prepared; NULL: nothing was. */
 static const struct prepared *find_prepared(const struct lumos_rebuild_base *base, const struct lumos_job *job,
                                             const struct lumos_rebuild *asked) {
-  if (base == NULL || base->job != job || asked->learn_from != NULL || cuts_attention(asked)) {
+  if (base == NULL || base->job != job || base->tasks != job->tasks.items || asked->learn_from != NULL ||
+      cuts_attention(asked)) {
     return NULL;
   }
   const struct prepared *prepared = &base->prepared[weights_for(job, asked)];
@@ -493,7 +496,8 @@ static void tell_sequence(struct lumos_job *built, const struct lumos_job *job, 
 
 /* The plan has put in what is to be computed again, and knows nothing of what was. */
 static void change_again(struct lumos_job *built, const struct lumos_job *job, enum lumos_recompute will) {
-  if (will != 0 && will != rebuild_computes_again(job)) {
+  bool other = will != 0 && will != rebuild_computes_again(job);
+  if (other || will == LUMOS_RECOMPUTE_NONE) { /* norms may be computed again where products are not */
     rebuild_strip_again(built, job);
   }
   if (will == LUMOS_RECOMPUTE_FULL) {
