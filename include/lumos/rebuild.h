@@ -62,17 +62,18 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked,
                    struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* What rebuilds of one job have in common, found once: its blocks, how far the recorded configuration is off, and what its kernels lose to
- * communication. For processes that each rebuild a copy of their own, at one place in memory, as after fork; `schedules`: that will be asked for (0: as
- * recorded). NULL: the job was changed, and has nothing measured to begin with. The job, at stage graph or later, must stay as it is. Runs the
- * engine up to four times. */
+/* What all rebuilds of one job begin with, found once: its blocks, how far the recorded configuration is off, and what its
+ * kernels lose to communication. It is for processes that each have a copy of the job at the same address, as after fork, and
+ * each rebuild it once. `schedules`, `count` of them: those that will be asked for; 0 stands for the recorded one. The job, at
+ * stage graph or later, must not change before it is rebuilt. NULL where it was changed already, for then it has no measured
+ * starts. The caller frees it. Runs the engine up to four times. */
 struct lumos_rebuild_base;
 struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, const enum lumos_schedule *schedules,
                                                  size_t count);
 void lumos_rebuild_base_free(struct lumos_rebuild_base *base); /* NULL is allowed */
 
-/* As lumos_rebuild, to the same bytes. What `base` has of this job is not found again; NULL: all is. It holds for the job as it
- * was prepared: one whose sizes were changed since is given without, and of one that was rebuilt nothing of it is used. */
+/* As lumos_rebuild, to the same bytes, but what `base` holds is not found again. NULL: nothing was prepared. Where sizes of the
+ * job were changed since, give NULL; after a rebuild nothing of the base is used. */
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -31,8 +31,8 @@ struct lumos_sweep {
   const char *hardware; /* as of struct lumos_simulation */
 };
 
-/* Bring a job to where every configuration begins: stage transform, with how wrong the model is about the recording. Each finds that by itself
- * of a job of which it was not found. Runs the engine once. */
+/* Before lumos_sweep: bring the job to stage transform, and find how wrong the model is about the recording. Without this every
+ * configuration finds that again. Runs the engine once. */
 bool lumos_sweep_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Write a page, or one line of JSON for each configuration, behind a line that says what they are of: those that can be predicted first, the

@@ -53,8 +53,8 @@ static bool joins_replicas(const struct lumos_job *job) {
   return false;
 }
 
-/* Of one among several replicas nothing shows what they wait for each other: their sums are as long as measured, and copies of it that run apart
- * would drift apart. */
+/* One replica of several was recorded, so nothing shows how long they wait for each other: their sums take what was measured,
+ * and copies that are not joined by these would drift apart. */
 static bool is_alone_of_several(const struct lumos_job *job, const struct rebuild_fold *fold) {
   bool several = job->models.count > 0 && job->models.items[0].sizes.dp > 1;
   return fold->shown.count == 1 && several && !joins_replicas(job);

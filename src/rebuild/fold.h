@@ -16,7 +16,8 @@ enum {
 };
 
 /* Replicas differ by which recorded one they are like, and by the recorded step: as many are built as there are such pairs,
- * up to REBUILD_MOST_REPLICAS, so that the slowest of all is among them; but of several of which one was recorded, that one alone. `steps`: recorded. The caller frees `shown`. */
+ * up to REBUILD_MOST_REPLICAS, so that the slowest of all is among them. Where one of several was recorded, and no collective joins
+ * it with others, that one alone is built. `steps`: recorded. The caller frees `shown`. */
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
 /* Of the shards of a layer as many as were recorded. Where layers were recorded whole shards differ by the recorded step. */
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards);
