@@ -27,6 +27,7 @@ struct lumos_sweep {
   int32_t gpus;         /* of every configuration; 0: as many as it takes */
   size_t processes;     /* that predict at a time; 0: one for each core */
   int32_t part, parts;  /* every parts-th configuration, from the part-th on (from 1); parts 0: all of them */
+  bool all;             /* predict those, too, that cannot be the best */
   bool page;            /* a page, self-contained, in the place of lines */
   const char *hardware; /* as of struct lumos_simulation */
 };
@@ -35,13 +36,16 @@ struct lumos_sweep {
  * configuration finds that again. Runs the engine once. */
 bool lumos_sweep_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Write a page, or one line of JSON for each configuration, behind a line that says what they are of: those that can be predicted first, the
- * most tokens a second and GPU first (the shortest step, where tokens are not known), then the others with why not. Fields:
- *   type "sweep", format 1, grid, gpus?, part?, parts?, configurations (of all parts), predicted, refused
+/* Write a page, or one line of JSON for each configuration, behind a line that says what they are of: those that were predicted first, the
+ * most tokens a second and GPU first (the shortest step, where tokens are not known), then those that cannot be the best, then the
+ * others with why not. The least that a step takes is found first (lumos_rebuild_least). What takes more than another one that fits
+ * does at the upper end of its range is not predicted, unless `all`. Fields:
+ *   type "sweep", format 1, grid, gpus?, part?, parts?, configurations (of all parts), predicted, skipped, refused
  *   type "configuration", place (from 1), number (in the grid, from 1), the axes by name (blanks and dashes of names become _), gpus, global_batch?, step_time,
- *     low?, high? (ns, 90 %), tokens_per_second_per_gpu?, mfu? (a share), bubble? (a share of the step), memory? and
+ *     low?, high? (ns, 90 %), tokens_per_second_per_gpu?, at_least? (ns: of a step), tokens_per_second_per_gpu_at_most? (with that), mfu? (a share), bubble? (a share of the step), memory? and
  *     memory_capacity? (bytes: of the rank that needs most of its GPU's; footprint.h), fits (whether the one is within the other; such
  *     that do not fit come behind all that do), could_be_best (its range reaches that of the first)
+ *   type "skipped", number, the axes, at_least, tokens_per_second_per_gpu_at_most?
  *   type "refused", number, the axes, why
  * The job, at stage graph or later, is not changed: each configuration is predicted by a process of its own, so what one needs
  * is gone with it. Bytes do not depend on how many there are at a time. LUMOS_UNUSABLE for a bad grid, and where nothing can be predicted. */

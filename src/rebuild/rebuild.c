@@ -15,6 +15,7 @@
 #include "rebuild/hosts.h"
 #include "rebuild/kept.h"
 #include "rebuild/learn.h"
+#include "rebuild/least.h"
 #include "rebuild/legal.h"
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
@@ -434,18 +435,23 @@ static const struct prepared *find_prepared(const struct lumos_rebuild_base *bas
   return prepared->done ? prepared : NULL;
 }
 
+static bool supply_examples(struct lumos_job *job, const struct rebuild_blocks *blocks,
+                            const struct lumos_rebuild *asked, struct lumos_error *error) {
+  struct rebuild_steps steps;
+  rebuild_steps_list(&steps, blocks);
+  int32_t step = steps.count == 0 ? 0 : steps.items[steps.count > 1];
+  lumos_vector_free(&steps);
+  return rebuild_supply_transfers(job, step, sequence_parts(job, asked), error);
+}
+
 /* Examples of what the recording lacks are put into it, and blocks are cut anew. How far the recorded configuration is off is
  * found before. */
 static bool supply(struct both *both, struct lumos_job *job, struct cut *own, struct lumos_error *error) {
-  struct rebuild_steps steps;
   if (!both->deviates && !find_deviation(both->templates, &both->deviation, error)) {
     return false;
   }
   both->deviates = true;
-  rebuild_steps_list(&steps, both->templates->blocks);
-  int32_t step = steps.count == 0 ? 0 : steps.items[steps.count > 1];
-  lumos_vector_free(&steps);
-  if (!rebuild_supply_transfers(job, step, sequence_parts(job, both->asked), error)) {
+  if (!supply_examples(job, both->templates->blocks, both->asked, error)) {
     return false;
   }
   if (own->blocks.job != NULL) {
@@ -614,8 +620,8 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   return lumos_rebuild_from(NULL, job, asked, error);
 }
 
-bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
-                        struct lumos_error *error) {
+/* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
+static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool *untied, struct lumos_error *error) {
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
   }
@@ -624,11 +630,17 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   } else if (!simulate_starts(job, error)) {
     return false;
   }
-  bool untied = program_is_untied(job); /* told by sizes that the shards have now */
+  *untied = program_is_untied(job); /* told by sizes that the shards have now */
   if (asked->shards > 0 && !lumos_reshape_shards(job, asked->shards, error)) {
     return false;
   }
-  if (!change_sequence(job, asked, error)) {
+  return change_sequence(job, asked, error);
+}
+
+bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
+                        struct lumos_error *error) {
+  bool untied = false;
+  if (!begin(job, asked, &untied, error)) {
     return false;
   }
   bool reshaped = changes_shards(job, asked);
@@ -649,4 +661,93 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   lumos_job_free(built);
   record(job, asked);
   return true;
+}
+
+/* ---- what a rebuild takes at least ---- */
+
+/* A job as it was cut for some of what is asked for. What is computed again may go, so it counts only where nothing else is asked. */
+enum { AS_RECORDED, OTHER_AGAIN, OTHER_ATTENTION, AGAINS };
+struct bounding {
+  bool tried;
+  struct cut cut;
+  struct rebuild_busy *busy; /* NULL: it cannot be cut */
+};
+struct boundings {
+  struct bounding of[REBUILD_WEIGHTS_KINDS][AGAINS];
+  struct lumos_contend contend;
+};
+
+static const struct bounding *bounding_for(struct boundings *all, const struct lumos_job *job,
+                                           const struct lumos_rebuild *asked) {
+  int again = asked->recompute == 0 ? AS_RECORDED : cuts_attention(asked) ? OTHER_ATTENTION : OTHER_AGAIN;
+  struct bounding *own = &all->of[weights_for(job, asked)][again];
+  struct lumos_error error = {0};
+  if (!own->tried && cut_for(&own->cut, job, asked, &error)) {
+    uint8_t *left_out = again == AS_RECORDED ? lumos_allocate_zeroed(job->tasks.count + 1, 1) : rebuild_find_again(job);
+    own->busy = rebuild_busy_find(&own->cut.blocks, &all->contend, left_out);
+    free(left_out);
+  }
+  own->tried = true;
+  return own;
+}
+
+static int64_t bound(const struct bounding *bounding, const struct lumos_rebuild *asked, bool untied) {
+  struct rebuild_plan plan;
+  struct lumos_error error = {0};
+  if (bounding->busy == NULL || is_as_recorded(asked)) {
+    return LUMOS_ABSENT;
+  }
+  const struct rebuild_templates *templates = &bounding->cut.templates;
+  bool planned = rebuild_replan(&plan, templates, asked, untied, &error) &&
+                 rebuild_check_plan(&plan, templates, &error) && rebuild_check_unison(&plan, templates, &error);
+  int64_t least = planned ? rebuild_least(&plan, templates, bounding->busy) : LUMOS_ABSENT;
+  rebuild_plan_free(&plan);
+  return least;
+}
+
+/* Those that need examples of transfers which the recording lacks, or the others. */
+static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, bool lacking,
+                      bool untied, int64_t *least) {
+  struct boundings *all = lumos_allocate_zeroed(1, sizeof *all);
+  lumos_contend_begin(&all->contend, job);
+  for (size_t i = 0; i < count; i++) {
+    if (lacks_transfers(job, &asked[i]) == lacking && asked[i].learn_from == NULL) {
+      least[i] = bound(bounding_for(all, job, &asked[i]), &asked[i], untied);
+    }
+  }
+  for (struct bounding *own = all->of[0]; own < all->of[REBUILD_WEIGHTS_KINDS]; own++) {
+    if (own->tried) {
+      free_cut(&own->cut);
+    }
+    free(own->busy);
+  }
+  lumos_contend_free(&all->contend);
+  free(all);
+}
+
+static bool supply_alone(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  struct rebuild_blocks blocks;
+  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY, false);
+  bool done = supply_examples(job, &blocks, asked, error);
+  rebuild_blocks_free(&blocks);
+  return done;
+}
+
+void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least) {
+  struct lumos_error error = {0};
+  bool untied = false, lacking = false, others = false;
+  for (size_t i = 0; i < count; i++) {
+    least[i] = LUMOS_ABSENT;
+    lacking |= lacks_transfers(job, &asked[i]);
+    others |= !lacks_transfers(job, &asked[i]);
+  }
+  if (count == 0 || !begin(job, &asked[0], &untied, &error)) {
+    return;
+  }
+  if (others) {
+    bound_all(job, asked, count, false, untied, least);
+  }
+  if (lacking && supply_alone(job, &asked[0], &error)) {
+    bound_all(job, asked, count, true, untied, least);
+  }
 }

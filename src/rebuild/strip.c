@@ -71,7 +71,7 @@ void rebuild_habits_find(struct rebuild_habits *habits, const struct lumos_job *
   free(reductions);
 }
 
-static bool divides(const struct lumos_job *job, const struct lumos_task *task) {
+bool rebuild_divides(const struct lumos_job *job, const struct lumos_task *task) {
   const struct lumos_task *call = task->call == LUMOS_NONE ? &lumos_task_empty : &job->tasks.items[task->call];
   const char *op = call->span == LUMOS_NONE ? "" : lumos_string(job->strings, job->spans.items[call->span].name);
   return task->kind == LUMOS_ELEMENTWISE && (strncmp(op, "aten::mul", 9) == 0 || strncmp(op, "aten::div", 9) == 0);
@@ -105,7 +105,7 @@ static uint32_t *find_divided(const struct lumos_job *job, const uint8_t *reduct
     uint32_t first = job->lanes.items[l].task_first, last = LUMOS_NONE;
     for (uint32_t t = first; t < first + job->lanes.items[l].task_count; t++) {
       bool reduces = launched[t] != LUMOS_NONE && reductions[launched[t]];
-      if (reduces && last != LUMOS_NONE && divides(job, &job->tasks.items[last])) {
+      if (reduces && last != LUMOS_NONE && rebuild_divides(job, &job->tasks.items[last])) {
         divided[last] = launched[t];
       }
       last = launched[t] != LUMOS_NONE ? launched[t] : last;

@@ -17,6 +17,9 @@ struct rebuild_habits {
 /* What a recorded job of several replicas does. The caller frees the buckets. O(tasks). */
 void rebuild_habits_find(struct rebuild_habits *habits, const struct lumos_job *job);
 
+/* Does a task on a stream multiply or divide elementwise? So do those that divide gradients, and others. O(1). */
+bool rebuild_divides(const struct lumos_job *job, const struct lumos_task *task);
+
 /* A kernel that divides a bucket of gradients by the number of replicas, as a whole. */
 struct rebuild_division {
   uint32_t rank, task; /* indices */

@@ -97,7 +97,7 @@ static void put_verdict(const struct sweep_rows *rows, struct lumos_text *out) {
   bool fits = !sweep_row_is_too_large(best);
   lumos_text_format(
       out, fits ? "Of %zu configurations, " : "None of %zu configurations fits in the GPUs\xE2\x80\x99 memory; ",
-      predicted);
+      predicted + (fits ? sweep_rows_skipped(rows) : 0));
   put_label(best, out);
   lumos_text_put(out, fits ? " is predicted to be best: a step takes " : " would be the fastest: a step would take ");
   report_put_time(out, best->step);
@@ -385,6 +385,32 @@ static void list_predicted(const struct sweep_rows *rows, struct report_table *t
                  "Memory is the most that is allocated at once on the GPU that has least left.");
 }
 
+static void list_skipped(const struct sweep_rows *rows, struct report_table *table) {
+  static const struct report_column columns[] = {
+      {"configuration", "configuration", NULL, COLUMN_TEXT},
+      {"gpus", "GPUs", NULL, COLUMN_COUNT},
+      {"at_least", "step at least", NULL, COLUMN_MS},
+      {"tokens_per_second_at_most", "tokens/s per GPU at most", NULL, COLUMN_COUNT},
+  };
+  struct lumos_text text = LUMOS_TEXT_BUFFER;
+  size_t first = sweep_rows_predicted(rows);
+  report_table_begin(table, "skipped", columns, sizeof columns / sizeof *columns);
+  for (size_t i = first; i < first + sweep_rows_skipped(rows); i++) {
+    const struct sweep_row *row = &rows->items.items[i];
+    put_label(row, &text);
+    put_text(table, &text);
+    report_table_number(table, member_of(row, "gpus"));
+    report_table_number(table, row->least);
+    report_table_number(table, row->most_rate == LUMOS_ABSENT ? LUMOS_ABSENT : (row->most_rate + 500) / 1000);
+  }
+  lumos_text_free(&text);
+  lumos_text_put(&table->caption,
+                 "Configurations that were not predicted: what a GPU computes, and waits for in its pipeline, or what "
+                 "a thread does, "
+                 "takes more time than one that was predicted takes at the upper end of its range. --all predicts "
+                 "them, too.");
+}
+
 static void list_refused(const struct sweep_rows *rows, struct report_table *table) {
   static const struct report_column columns[] = {
       {"configuration", "configuration", NULL, COLUMN_TEXT},
@@ -392,7 +418,7 @@ static void list_refused(const struct sweep_rows *rows, struct report_table *tab
   };
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   report_table_begin(table, "refused", columns, sizeof columns / sizeof *columns);
-  for (size_t i = sweep_rows_predicted(rows); i < rows->items.count; i++) {
+  for (size_t i = sweep_rows_predicted(rows) + sweep_rows_skipped(rows); i < rows->items.count; i++) {
     put_label(&rows->items.items[i], &text);
     put_text(table, &text);
     report_table_text(table, rows->items.items[i].why, strlen(rows->items.items[i].why));
@@ -432,6 +458,11 @@ static void fill_tiles(const struct sweep_rows *rows, struct report_scope *root)
   report_put_count(&figure, (int64_t)predicted);
   lumos_text_put(&evidence, "Of ");
   report_put_counted(&evidence, (int64_t)rows->items.count, "configuration");
+  if (sweep_rows_skipped(rows) > 0) {
+    lumos_text_put(&evidence, "; ");
+    report_put_count(&evidence, (int64_t)sweep_rows_skipped(rows));
+    lumos_text_put(&evidence, " cannot be best");
+  }
   add_tile(root, "Predicted", &figure, &evidence);
 }
 
@@ -478,7 +509,10 @@ static void fill_model(const struct sweep_rows *rows, const struct report_page_f
   lumos_text_put(&summary, "{\"tables\":{");
   list_predicted(rows, &table);
   set_table(root, "table", &table, &summary);
-  report_section_if(root, "refused", sweep_rows_predicted(rows) < rows->items.count);
+  report_section_if(root, "skipped", sweep_rows_skipped(rows) > 0);
+  list_skipped(rows, &table);
+  set_table(root, "skipped_table", &table, &summary);
+  report_section_if(root, "refused", sweep_rows_predicted(rows) + sweep_rows_skipped(rows) < rows->items.count);
   list_refused(rows, &table);
   set_table(root, "refused_table", &table, &summary);
   lumos_text_put(&summary, "}}\n");

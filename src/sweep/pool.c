@@ -81,7 +81,7 @@ static void end(struct run *run, struct worker *worker) {
   worker->child = 0;
   run->done++;
   if (pool->step != NULL) {
-    pool->step(pool->context, run->done);
+    pool->step(pool->context, worker->index, run->done);
   }
 }
 
@@ -95,19 +95,28 @@ static void take(struct run *run, struct worker *worker) {
   }
 }
 
+static bool has_next(struct run *run) {
+  const struct sweep_pool *pool = run->pool;
+  while (run->next < pool->count && pool->skip != NULL && pool->skip(pool->context, run->next)) {
+    run->next++;
+    run->done++;
+  }
+  return run->next < pool->count;
+}
+
 /* Start what can be started, and wait for an answer. False: nothing runs, and nothing can be started. */
 static bool go_on(struct run *run) {
   nfds_t busy = 0;
   for (size_t i = 0; i < run->count; i++) {
     struct worker *worker = &run->workers[i];
-    if (worker->child == 0 && run->next < run->pool->count) {
+    if (worker->child == 0 && has_next(run)) {
       (void)start(run, worker);
     }
     run->polls[i] = (struct pollfd){.fd = worker->child == 0 ? -1 : worker->answer, .events = POLLIN};
     busy += worker->child != 0;
   }
   if (busy == 0) {
-    return false;
+    return run->done == run->pool->count;
   }
   int ready = poll(run->polls, (nfds_t)run->count, -1);
   for (size_t i = 0; ready > 0 && i < run->count; i++) {

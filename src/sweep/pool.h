@@ -12,9 +12,14 @@ typedef void sweep_piece(void *context, size_t index, void *answer);
 struct sweep_pool {
   size_t count, processes, size; /* pieces; at a time (0: as many as cores); bytes of an answer */
   sweep_piece *piece;
+  bool (*skip)(void *context,
+               size_t index); /* asked right before a piece begins: is it not wanted any more? Its answer stays as it
+                                                was. In the caller's process; or NULL */
   /* A piece that ended without its answer: by which signal, or 0. In the caller's process. */
   void (*lost)(void *context, size_t index, int signal, void *answer);
-  void (*step)(void *context, size_t done); /* so many are done; in the caller's process; or NULL */
+  void (*step)(void *context, size_t index,
+               size_t done); /* that one has its answer, and so many are done or skipped; in the caller's
+                                                             process; or NULL */
   void *context;
 };
 

@@ -144,18 +144,17 @@ static bool resize(struct lumos_job *job, const struct sweep_configuration *conf
   return done;
 }
 
-static bool rebuild(struct lumos_job *job, const struct lumos_rebuild_base *base,
-                    const struct sweep_configuration *configuration, const struct sweep_plan *plan,
-                    struct lumos_error *error) {
-  struct lumos_rebuild asked = {0};
+static bool ask(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
+                struct lumos_rebuild *asked, struct lumos_error *error) {
+  *asked = (struct lumos_rebuild){0};
   for (int axis = 0; axis < SWEEP_FIRST_SIZE; axis++) {
     char room[SWEEP_NUMBER];
     const char *value = sweep_value(configuration, plan, (enum sweep_axis)axis, room);
-    if (value != NULL && !lumos_rebuild_ask(&asked, sweep_axis_name((enum sweep_axis)axis), value, error)) {
+    if (value != NULL && !lumos_rebuild_ask(asked, sweep_axis_name((enum sweep_axis)axis), value, error)) {
       return false;
     }
   }
-  return lumos_rebuild_from(base, job, &asked, error);
+  return true;
 }
 
 /* ---- Figures ---- */
@@ -191,16 +190,22 @@ static void find_memory(const struct lumos_job *job, struct sweep_figures *figur
   }
 }
 
-static int64_t find_rate(const struct lumos_job *job, const struct sweep_plan *plan, int64_t step) {
+int64_t sweep_rate(const struct lumos_job *job, const struct sweep_configuration *configuration,
+                   const struct sweep_plan *plan, int64_t step) {
   enum { SECOND = 1000000000, THOUSANDTHS = 1000 };
-  int64_t sequence = job->models.count > 0 ? wide(job->models.items[0].sequence) : 0;
+  struct lumos_error error = {0};
+  int64_t recorded = job->models.count > 0 ? wide(job->models.items[0].sequence) : 0, sequence;
+  if (!read_number(configuration, SWEEP_SEQ, recorded, &sequence, &error)) {
+    return LUMOS_ABSENT;
+  }
   if (plan->global_batch == LUMOS_ABSENT || sequence == 0 || plan->gpus <= 0 || step <= 0) {
     return LUMOS_ABSENT;
   }
   return (int64_t)((__int128)plan->global_batch * sequence * SECOND * THOUSANDTHS / ((__int128)step * plan->gpus));
 }
 
-static void read_figures(const struct lumos_job *job, const struct sweep_plan *plan, struct sweep_figures *figures) {
+static void read_figures(const struct lumos_job *job, const struct sweep_configuration *configuration,
+                         const struct sweep_plan *plan, struct sweep_figures *figures) {
   struct report_facts facts;
   report_facts_read(job, &facts);
   figures->step = report_facts_step_time(&facts, SIMULATED);
@@ -208,7 +213,7 @@ static void read_figures(const struct lumos_job *job, const struct sweep_plan *p
   figures->high = facts.step_range.high;
   figures->bubble = report_row_share(&facts, report_facts_whole(&facts, SIMULATED), SIMULATED, FIGURE_PIPELINE_BUBBLE);
   figures->mfu = report_mfu(&facts, SIMULATED).share;
-  figures->rate = find_rate(job, plan, figures->step);
+  figures->rate = sweep_rate(job, configuration, plan, figures->step);
   find_memory(job, figures);
   figures->predicted = figures->step != LUMOS_ABSENT;
   report_facts_free(&facts);
@@ -220,12 +225,48 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
   struct sweep_figures figures = {.predicted = false, .why = "nothing says how long a step takes"};
   struct lumos_error error = {0};
   const struct lumos_simulation simulation = {.model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware};
+  struct lumos_rebuild asked;
   bool resizes = has_sizes(job, configuration);
-  if ((!resizes || resize(job, configuration, &error)) &&
-      rebuild(job, resizes ? NULL : base, configuration, plan, &error) && lumos_simulate_as(job, &simulation, &error)) {
-    read_figures(job, plan, &figures);
+  if ((!resizes || resize(job, configuration, &error)) && ask(configuration, plan, &asked, &error) &&
+      lumos_rebuild_from(resizes ? NULL : base, job, &asked, &error) && lumos_simulate_as(job, &simulation, &error)) {
+    read_figures(job, configuration, plan, &figures);
   } else {
     (void)snprintf(figures.why, sizeof figures.why, "%s", error.text);
   }
   return figures;
+}
+
+/* ---- What it takes at least ---- */
+
+int sweep_compare_sizes(const struct sweep_configuration *one, const struct sweep_configuration *other) {
+  for (int axis = 0; axis < SWEEP_AXES; axis++) {
+    const char *a = one->values[axis], *b = other->values[axis];
+    bool sizes =
+        axis == SWEEP_TP || axis == SWEEP_SEQUENCE_PARALLEL || (axis >= SWEEP_FIRST_SIZE && axis <= SWEEP_LAST_SIZE);
+    int order = a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
+    if (sizes && order != 0) {
+      return order;
+    }
+  }
+  return 0;
+}
+
+void sweep_least(struct lumos_job *job, const struct sweep_configuration *configurations,
+                 const struct sweep_plan *plans, const uint32_t *indices, size_t count, int64_t *least) {
+  struct lumos_rebuild *asked = lumos_allocate_zeroed(count + 1, sizeof *asked);
+  int64_t *found = lumos_allocate((count + 1) * sizeof *found);
+  struct lumos_error error = {0};
+  bool good = count > 0;
+  for (size_t i = 0; i < count && good; i++) {
+    good = ask(&configurations[indices[i]], &plans[indices[i]], &asked[i], &error);
+  }
+  const struct sweep_configuration *first = count > 0 ? &configurations[indices[0]] : NULL;
+  if (good && (!has_sizes(job, first) || resize(job, first, &error))) {
+    lumos_rebuild_least(job, asked, count, found);
+    for (size_t i = 0; i < count; i++) {
+      least[indices[i]] = found[i];
+    }
+  }
+  free(found);
+  free(asked);
 }

@@ -13,8 +13,12 @@ struct sweep_plan {
   int64_t gpus, global_batch;      /* LUMOS_ABSENT: not known */
 };
 
+/* Tokens a second and GPU with steps of so many ns, in thousandths; LUMOS_ABSENT: not known. */
+int64_t sweep_rate(const struct lumos_job *job, const struct sweep_configuration *configuration,
+                   const struct sweep_plan *plan, int64_t step);
+
 struct sweep_figures {
-  bool predicted;
+  bool predicted, skipped; /* skipped: it was not wanted any more */
   int64_t step, low, high; /* ns; low, high: LUMOS_ABSENT both, where not known */
   int64_t rate;            /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
   int64_t mfu, bubble;     /* in millionths; LUMOS_ABSENT */
@@ -36,5 +40,12 @@ const char *sweep_value(const struct sweep_configuration *configuration, const s
 struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_rebuild_base *base,
                                    const struct lumos_sweep *sweep, const struct sweep_configuration *configuration,
                                    const struct sweep_plan *plan);
+
+/* least[i]: what a step of configurations[i] takes at least, in ns (lumos_rebuild_least), for each i of indices; all of these
+ * have the same sizes (sweep_compare_sizes). The job is spoilt. */
+void sweep_least(struct lumos_job *job, const struct sweep_configuration *configurations,
+                 const struct sweep_plan *plans, const uint32_t *indices, size_t count, int64_t *least);
+/* 0: tasks are of the same sizes in both; else in some order. */
+int sweep_compare_sizes(const struct sweep_configuration *one, const struct sweep_configuration *other);
 
 #endif

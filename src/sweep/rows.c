@@ -38,15 +38,46 @@ bool sweep_row_is_too_large(const struct sweep_row *row) {
   return row->memory != LUMOS_ABSENT && row->capacity != LUMOS_ABSENT && row->memory > row->capacity;
 }
 
+double sweep_row_least(const struct sweep_row *row) {
+  return row->least == LUMOS_ABSENT       ? -INFINITY
+         : row->most_rate != LUMOS_ABSENT ? 1 / (double)row->most_rate
+                                          : (double)row->least;
+}
+
+double sweep_row_most(const struct sweep_row *row) {
+  bool counts = row->predicted && !sweep_row_is_too_large(row);
+  return counts ? cost(row, row->high != LUMOS_ABSENT ? row->high : row->step) : INFINITY;
+}
+
+bool sweep_row_exceeds(const struct sweep_row *row, double most) { return sweep_row_least(row) > most; }
+
+void sweep_rows_skip(struct sweep_rows *rows) {
+  double most = INFINITY;
+  for (size_t i = 0; i < rows->items.count; i++) {
+    most = fmin(most, sweep_row_most(&rows->items.items[i]));
+  }
+  for (size_t i = 0; i < rows->items.count; i++) {
+    struct sweep_row *row = &rows->items.items[i];
+    row->skipped = row->skipped || (row->predicted && sweep_row_exceeds(row, most));
+    row->predicted = row->predicted && !row->skipped;
+  }
+}
+
 /* Behind which others a row always stands. */
-static int rank_of(const struct sweep_row *row) { return !row->predicted ? 2 : sweep_row_is_too_large(row) ? 1 : 0; }
+static int rank_of(const struct sweep_row *row) {
+  return row->predicted ? sweep_row_is_too_large(row) : row->skipped ? 2 : 3;
+}
+
+static double worth_of(const struct sweep_row *row) {
+  return row->predicted ? cost(row, row->step) : row->skipped ? sweep_row_least(row) : 0;
+}
 
 static int by_worth(const void *left, const void *right) {
   const struct sweep_row *a = left, *b = right;
   if (rank_of(a) != rank_of(b)) {
     return LUMOS_ORDER(rank_of(a), rank_of(b));
   }
-  double one = a->predicted ? cost(a, a->step) : 0, other = b->predicted ? cost(b, b->step) : 0;
+  double one = worth_of(a), other = worth_of(b);
   return one < other ? -1 : one > other ? 1 : LUMOS_ORDER(a->number, b->number);
 }
 
@@ -56,6 +87,14 @@ size_t sweep_rows_predicted(const struct sweep_rows *rows) {
   size_t count = 0;
   while (count < rows->items.count && rows->items.items[count].predicted) {
     count++;
+  }
+  return count;
+}
+
+size_t sweep_rows_skipped(const struct sweep_rows *rows) {
+  size_t count = 0;
+  for (size_t i = 0; i < rows->items.count; i++) {
+    count += rows->items.items[i].skipped;
   }
   return count;
 }
@@ -83,6 +122,13 @@ static void put_decimal(struct lumos_text *out, const char *name, int64_t units,
 
 static void put_row(const struct sweep_rows *rows, size_t at, struct lumos_text *out) {
   const struct sweep_row *row = &rows->items.items[at];
+  if (row->skipped) {
+    lumos_text_format(out, "{\"type\":\"skipped\",\"number\":%lld,%s", (long long)row->number, row->axes);
+    put_integer(out, "at_least", row->least);
+    put_decimal(out, "tokens_per_second_per_gpu_at_most", row->most_rate, 3);
+    lumos_text_put(out, "}\n");
+    return;
+  }
   if (!row->predicted) {
     lumos_text_format(out, "{\"type\":\"refused\",\"number\":%lld,%s,\"why\":", (long long)row->number, row->axes);
     lumos_text_json_string(out, row->why, strlen(row->why));
@@ -95,6 +141,8 @@ static void put_row(const struct sweep_rows *rows, size_t at, struct lumos_text 
   put_integer(out, "low", row->low);
   put_integer(out, "high", row->high);
   put_decimal(out, "tokens_per_second_per_gpu", row->rate, 3);
+  put_integer(out, "at_least", row->least);
+  put_decimal(out, "tokens_per_second_per_gpu_at_most", row->most_rate, 3);
   put_decimal(out, "mfu", row->mfu, 6);
   put_decimal(out, "bubble", row->bubble, 6);
   put_integer(out, "memory", row->memory);
@@ -114,7 +162,9 @@ void sweep_rows_put(const struct sweep_rows *rows, struct lumos_text *out) {
     lumos_text_format(out, ",\"part\":%lld,\"parts\":%lld", (long long)rows->part, (long long)rows->parts);
   }
   put_integer(out, "configurations", rows->configurations);
-  lumos_text_format(out, ",\"predicted\":%zu,\"refused\":%zu}\n", predicted, rows->items.count - predicted);
+  size_t skipped = sweep_rows_skipped(rows);
+  lumos_text_format(out, ",\"predicted\":%zu,\"skipped\":%zu,\"refused\":%zu}\n", predicted, skipped,
+                    rows->items.count - predicted - skipped);
   for (size_t i = 0; i < rows->items.count; i++) {
     put_row(rows, i, out);
   }
@@ -173,7 +223,8 @@ static bool is_axis(const char *name) {
 static bool read_axes(const cJSON *line, struct lumos_text *axes) {
   const cJSON *member = cJSON_GetObjectItemCaseSensitive(line, "number");
   for (member = member == NULL ? NULL : member->next; member != NULL; member = member->next) {
-    if (strcmp(member->string, "step_time") == 0 || strcmp(member->string, "why") == 0) {
+    if (strcmp(member->string, "step_time") == 0 || strcmp(member->string, "at_least") == 0 ||
+        strcmp(member->string, "why") == 0) {
       return axes->length > 0;
     }
     if (!is_axis(member->string)) {
@@ -194,9 +245,13 @@ static bool read_axes(const cJSON *line, struct lumos_text *axes) {
 }
 
 static bool read_row(struct sweep_rows *rows, const cJSON *line) {
-  bool predicted = strcmp(text_of(line, "type"), "configuration") == 0;
+  const char *type = text_of(line, "type");
+  bool predicted = strcmp(type, "configuration") == 0, skipped = strcmp(type, "skipped") == 0;
   struct lumos_text axes = LUMOS_TEXT_BUFFER;
   struct sweep_row row = {.predicted = predicted,
+                          .skipped = skipped,
+                          .least = number_of(line, "at_least", 1),
+                          .most_rate = number_of(line, "tokens_per_second_per_gpu_at_most", 1000),
                           .number = number_of(line, "number", 1),
                           .step = number_of(line, "step_time", 1),
                           .low = number_of(line, "low", 1),
@@ -206,13 +261,14 @@ static bool read_row(struct sweep_rows *rows, const cJSON *line) {
                           .bubble = number_of(line, "bubble", 1000000),
                           .memory = number_of(line, "memory", 1),
                           .capacity = number_of(line, "memory_capacity", 1)};
-  bool good = has_each_once(line) && (predicted || strcmp(text_of(line, "type"), "refused") == 0) && row.number > 0 &&
+  bool good = has_each_once(line) && (predicted || skipped || strcmp(type, "refused") == 0) && row.number > 0 &&
               row.number <= rows->configurations && (!predicted || (row.step > 0 && row.rate != 0)) &&
+              (!skipped || row.least != LUMOS_ABSENT) && row.most_rate != 0 &&
               (row.low == LUMOS_ABSENT) == (row.high == LUMOS_ABSENT) && read_axes(line, &axes);
   if (good) {
     lumos_text_char(&axes, '\0');
     row.axes = sweep_copy(axes.bytes);
-    row.why = predicted ? NULL : sweep_copy(text_of(line, "why"));
+    row.why = predicted || skipped ? NULL : sweep_copy(text_of(line, "why"));
     lumos_vector_push(&rows->items, row);
   }
   lumos_text_free(&axes);

@@ -10,9 +10,10 @@
 struct sweep_row {
   int64_t number;           /* in the grid, from 1 */
   char *axes;               /* what it is: JSON members, parted by commas; owned */
-  bool predicted;           /* else `why` is set */
+  bool predicted, skipped;  /* skipped: it takes too long at least to be the best. Neither: `why` is set */
   int64_t step, low, high;  /* ns; low, high: LUMOS_ABSENT both, where not known */
   int64_t rate;             /* tokens a second and GPU, in thousandths; LUMOS_ABSENT */
+  int64_t least, most_rate; /* ns that a step takes at least, and the rate with that; LUMOS_ABSENT: not known */
   int64_t mfu, bubble;      /* in millionths; LUMOS_ABSENT */
   int64_t memory, capacity; /* bytes that a rank allocates, and that its GPU has; LUMOS_ABSENT */
   char *why;                /* owned; NULL */
@@ -30,11 +31,22 @@ char *sweep_copy(const char *text); /* owned by whoever asks */
 /* Does it need more memory than a GPU has? Where either is not known, no. */
 bool sweep_row_is_too_large(const struct sweep_row *row);
 
-/* The predicted ones first, of them those that are not too large, the most tokens a second and GPU first, else the shortest step; the
- * others by their number. */
+/* What a predicted row that is not too large takes at most, for comparison; INFINITY: nothing is known of that. */
+double sweep_row_most(const struct sweep_row *row);
+/* The least that a row takes, in the same units; -INFINITY: not known. */
+double sweep_row_least(const struct sweep_row *row);
+/* Is that more? */
+bool sweep_row_exceeds(const struct sweep_row *row, double most);
+/* Rows that take at least more than another one takes at most cannot be the best: they become skipped ones. So which ones are skipped
+ * does not depend on which were predicted in vain. */
+void sweep_rows_skip(struct sweep_rows *rows);
+
+/* The predicted ones first, of them those that are not too large, the most tokens a second and GPU first, else the shortest step; then
+ * those skipped, those first that take the least at least; the others by their number. */
 void sweep_rows_sort(struct sweep_rows *rows);
-/* Of sorted rows. */
+/* How many. Of sorted rows. */
 size_t sweep_rows_predicted(const struct sweep_rows *rows);
+size_t sweep_rows_skipped(const struct sweep_rows *rows);
 /* Does the range of a predicted row reach that of the first? */
 bool sweep_row_could_be_best(const struct sweep_rows *rows, size_t at);
 

@@ -16,6 +16,7 @@ struct simulating {
   const char *sweep;         /* configurations to predict instead; NULL: none */
   int64_t gpus;              /* of each of them; 0: as many as it takes */
   const char *part;          /* which of them, "3/16"; NULL: all */
+  bool all;                  /* those, too, that cannot be the best */
   bool join;                 /* the operands are parts of a sweep */
   struct tool_stream *stream;
   struct tool_simulating simulating;
@@ -60,9 +61,12 @@ static bool check(const struct tool_stream *stream, struct lumos_error *error) {
   if (simulating->model != NULL && !lumos_model_find(simulating->model, &model)) {
     return lumos_fail(error, "option --model: '%s' is not a model; use lumos, dpro or daydream", simulating->model);
   }
-  if (simulating->sweep == NULL && (simulating->gpus != 0 || simulating->part != NULL)) {
-    return lumos_fail(error, "option --%s: it belongs to --sweep, such as --sweep auto",
-                      simulating->gpus != 0 ? "gpus" : "part");
+  const char *of_sweep = simulating->gpus != 0      ? "gpus"
+                         : simulating->part != NULL ? "part"
+                         : simulating->all          ? "all"
+                                                    : NULL;
+  if (simulating->sweep == NULL && of_sweep != NULL) {
+    return lumos_fail(error, "option --%s: it belongs to --sweep, such as --sweep auto", of_sweep);
   }
   struct lumos_sweep sweep = {0};
   if (!read_part(simulating->part, &sweep, error)) {
@@ -115,7 +119,7 @@ static bool body(const struct lumos_operands *operands, void *options, struct lu
   if (!simulating->join) {
     return tool_stream_body(operands, simulating->stream, error);
   }
-  bool alone = simulating->sweep == NULL && simulating->gpus == 0 && simulating->part == NULL &&
+  bool alone = simulating->sweep == NULL && simulating->gpus == 0 && simulating->part == NULL && !simulating->all &&
                simulating->model == NULL && simulating->trace == NULL && simulating->critical_path == NULL;
   return alone ? join(operands, simulating, error)
                : lumos_fail(error, "option --join-sweep: it goes with -o alone; the parts say what they are of");
@@ -129,6 +133,7 @@ static bool write(const struct lumos_job *job, const struct tool_stream *stream,
   struct lumos_sweep sweep = {.grid = simulating->sweep,
                               .gpus = (int32_t)simulating->gpus,
                               .processes = (size_t)stream->input.threads,
+                              .all = simulating->all,
                               .page = is_page(stream->output),
                               .hardware = simulating->simulating.hardware};
   struct lumos_output output;
@@ -198,6 +203,9 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_TEXT, 0, "part", "PART/PARTS", &simulating.part,
        "With --sweep: predict every PARTS-th configuration from the PART-th on, as 3/16; other machines predict the "
        "others."},
+      {LUMOS_OPTION_FLAG, 0, "all", NULL, &simulating.all,
+       "With --sweep: predict also what cannot be the best, because its GPUs alone compute for longer than another "
+       "configuration takes."},
       {LUMOS_OPTION_FLAG, 0, "join-sweep", NULL, &simulating.join,
        "Join the lines that the parts of a sweep wrote, which the operands name, into those of the whole. With -o "
        "FILE.html they, or a sweep, "

@@ -220,7 +220,8 @@ static void find_sharing(struct lumos_contend *contend, const struct lumos_job *
 
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job) {
   struct lumos_error error = {0};
-  *contend = (struct lumos_contend){.hardware = lumos_hardware_read(NULL, &error), .beside = lumos_beside_of(job)};
+  *contend =
+      (struct lumos_contend){.job = job, .hardware = lumos_hardware_read(NULL, &error), .beside = lumos_beside_of(job)};
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contend->factors[of] = 1;
   }
@@ -389,6 +390,11 @@ void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *
   note_error(contend, job);
   free(transfers);
   free(alone);
+}
+
+double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task) {
+  bool known = contend->overlaps.shares[0] != NULL;
+  return known ? left(contend, &contend->job->tasks.items[task], &contend->overlaps, task, &contend->was, NULL) : 1;
 }
 
 void lumos_contend_free(struct lumos_contend *contend) {

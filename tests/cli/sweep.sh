@@ -29,7 +29,10 @@ search() {
   rm -rf recorded
   # shellcheck disable=SC2086 # several options
   emulated-cluster $options recorded || fail "$2: the emulated cluster fails"
-  lumos-sim recorded/rank*.json --sweep "$4" --gpus "$3" -o swept 2>message || fail "$2: $(head -c 300 message)"
+  lumos-graph recorded/rank*.json -o recorded.graph 2>message
+  lumos-sim recorded.graph --sweep "$4" --gpus "$3" --all -o swept 2>message || fail "$2: $(head -c 300 message)"
+  lumos-sim recorded.graph --sweep "$4" --gpus "$3" -o bounded 2>message || fail "$2: $(head -c 300 message)"
+  bounds swept bounded
   jq -r 'select(.type == "configuration") | [.place, .step_time, .low, .high,
     "--pp \(.pp) --dp \(.dp) --micro-batches \(.micro_batches) --schedule \(.schedule // "1f1b")" + (if .vp then " --vp \(.vp)" else "" end) + (if .tp then " --tp \(.tp)" else "" end) + (if .micro_batch then " --micro-batch \(.micro_batch)" else "" end)] | @tsv' swept >configurations
   while IFS=$'\t' read -r place step low high line; do
@@ -38,6 +41,20 @@ search() {
     emulated-cluster $options $line --ranks none changed || fail "$2, $line: the emulated cluster fails"
     printf '%s|%s|%s|%s|%s|%s|%s\n' "$number" "$place" "$step" "$low" "$high" "$(true_steps changed | steps)" "$line" >>rows
   done <configurations
+}
+
+# bounds ALL BOUNDED: of one sweep with --all and without. No step is shorter than what it takes at least; what was predicted is the same; and what was
+# skipped takes more than another one that fits at the upper end of its range: by arithmetic on what --all says of them.
+bounds() {
+  jq -s 'map(select(.number != null) | {key: (.number | tostring), value: .}) | from_entries' "$1" >all.json
+  jq -s -e --slurpfile all all.json 'map(select(.number != null) | . + {full: $all[0][.number | tostring]})
+    | all(.type == "refused" or .at_least == null or .at_least < .full.step_time)' "$2" >/dev/null || fail "$1: a step is shorter than its least"
+  jq -s -e --slurpfile all all.json 'map(select(.type == "configuration")) | length > 0 and all($all[0][.number | tostring].step_time == .step_time
+    and $all[0][.number | tostring].high == .high)' "$2" >/dev/null || fail "$1: a configuration is another one where others are skipped"
+  jq -s -e '(map(select(.type == "configuration" and .fits != false) | .high / (.step_time * .tokens_per_second_per_gpu)) | min) as $most
+    | map(select(.at_least != null)) | all((.type == "skipped") == (1 / .tokens_per_second_per_gpu_at_most > $most))' "$2" >/dev/null ||
+    fail "$1: skipped is what may be the best, or not what cannot"
+  skipped=$((${skipped:-0} + $(jq -r 'select(.type == "sweep").skipped' "$2")))
 }
 
 for ((i = 0; i < ${#searches[@]}; i++)); do
@@ -50,6 +67,7 @@ done
 awk -F'|' '!($1 in best) || $6 < best[$1] { best[$1] = $6; place[$1] = $2 } $2 == 1 { first[$1] = $6 } { n[$1]++ }
   END { for (s in best) printf "%d %d %d %.3f\n", s, n[s], place[s], (first[s] / best[s] - 1) * 100 }' rows | sort -n >searched
 read -r count few found near behind < <(awk '{ n++; few += $2 < 5; found += $3 <= 3; near += $4 <= 3; worst = $4 > worst ? $4 : worst } END { print n, few + 0, found + 0, near + 0, worst + 0 }' searched)
+check 'some configurations are skipped' [ "$skipped" -gt 0 ]
 check 'every search has at least five configurations' [ "$few" -eq 0 ]
 check "the truly best is among the first three in $found of $count searches" [ "$found" -ge $((count * 9 / 10)) ]
 check "the first is within 3 % of the truly best in $near of $count searches" [ "$near" -ge $((count * 9 / 10)) ]
@@ -67,7 +85,7 @@ check 'what cannot be is there with the reason' [ "$(jq -s '.[0].refused == (map
 # What all configurations begin with is found once; one that is swept alone finds it by itself, and nothing else comes of it.
 mixed='tp=1,2 pp=1,2 schedule=1f1b,zb-h1 micro-batch=1,2 recompute=selective,none'
 emulated-cluster $recording --layers 2 --hidden 1024 --seq 512 --tp 2 --dp 2 --micro-batches 2 --steps 3 shared && lumos-graph shared/rank*.json -o shared.graph 2>message
-lumos-sim --sweep "$mixed" shared.graph -o mixed 2>message || fail "$mixed: $(head -c 300 message)"
+lumos-sim --sweep "$mixed" --all shared.graph -o mixed 2>message || fail "$mixed: $(head -c 300 message)"
 figures() { jq -c 'select(.type == "configuration") | [.step_time, .low, .high, .memory, .mfu]'; }
 while read -r number values; do
   lumos-sim --sweep "$values" shared.graph 2>message | figures >alone
@@ -78,9 +96,23 @@ done < <(jq -r 'select(.type == "configuration" and (.number | IN(3, 11, 15, 16,
 
 lumos-transform --pp 2 --schedule 1f1b --vp 1 --micro-batches 2 small.graph 2>message | lumos-sim --opportunities off -o alone 2>>message
 lumos-render alone --format json -o alone.json 2>message
-check 'a configuration is predicted as it is alone' [ "$(jq 'select(.pp == 2 and .schedule == "1f1b" and .micro_batches == 2).step_time' one)" = "$(jq .step_time.simulated alone.json)" ]
+lumos-sim --sweep "$grid" --all small.graph -o all 2>message
+check 'a configuration is predicted as it is alone' [ "$(jq 'select(.pp == 2 and .schedule == "1f1b" and .micro_batches == 2).step_time' all)" = "$(jq .step_time.simulated alone.json)" ]
 
 # Parts, predicted anywhere, are joined into the whole; parts that are missing, there twice or of another sweep are refused.
+# By hand: the first takes 110 ns at most; the third takes 50, and does not fit. So 109 ns may be the best, and 111 may not.
+cat >byhand <<'END'
+{"type":"sweep","format":1,"grid":"layers=1,2,3,4,5","configurations":5,"predicted":4,"skipped":0,"refused":1}
+{"type":"configuration","place":1,"number":1,"layers":1,"step_time":100,"low":90,"high":110,"at_least":80,"could_be_best":true}
+{"type":"configuration","place":2,"number":2,"layers":2,"step_time":120,"low":111,"high":130,"at_least":109,"could_be_best":false}
+{"type":"configuration","place":3,"number":4,"layers":4,"step_time":125,"low":121,"high":130,"at_least":111,"could_be_best":false}
+{"type":"configuration","place":4,"number":3,"layers":3,"step_time":45,"low":40,"high":50,"at_least":30,"memory":9,"memory_capacity":8,"fits":false,"could_be_best":false}
+{"type":"refused","number":5,"layers":5,"why":"so"}
+END
+lumos-sim --join-sweep byhand -o joined 2>message
+check 'what takes more at least than another one at most is skipped' [ "$(jq -r 'select(.number) | "\(.number)\(.type[:1])"' joined | paste -s -d ' ')" = '1c 2c 3c 4s 5r' ]
+check 'they are counted' [ "$(jq -c 'select(.type == "sweep") | [.predicted, .skipped, .refused]' joined)" = '[3,1,1]' ]
+
 for part in 1 2 3; do lumos-sim --sweep "$grid" --part $part/3 small.graph -o part$part 2>message || fail "part $part: $(cat message)"; done
 lumos-sim --join-sweep part3 part1 part2 -o joined 2>message
 check 'parts make the whole, byte for byte' cmp -s one joined
@@ -142,7 +174,7 @@ lumos-sim --sweep global-batch=4 --edited unshaped.graph >out 2>message && fail 
 says 'give micro-batches, not global-batch'
 check 'one stage has no schedule' [ "$(lumos-sim --sweep schedule=1f1b,zb-h1 small.graph 2>message | jq -s 'map(select(.place != null)) | length')" -eq 1 ]
 check '1f1b is there once, whatever the chunks' [ "$(lumos-sim --sweep 'pp=2 schedule=1f1b,interleaved vp=2,4 micro-batches=4' small.graph 2>message | jq -s 'map(select(.schedule == "1f1b" and .vp == 1)) | length')" -eq 1 ]
-check 'layers, their attention, or nothing are computed again, the least first' [ "$(lumos-sim --sweep 'recompute=full,selective,none' small.graph 2>message | jq -s -r 'map(select(.place != null)) | sort_by(.place) | map(.recompute) | join(" ")')" = 'none selective full' ]
+check 'layers, their attention, or nothing are computed again, the least first' [ "$(lumos-sim --sweep 'recompute=full,selective,none' --all small.graph 2>message | jq -s -r 'map(select(.place != null)) | sort_by(.place) | map(.recompute) | join(" ")')" = 'none selective full' ]
 for part in 1 2; do lumos-sim --sweep dp=8,16 --part $part/2 small.graph -o part$part 2>message || fail "part $part of nothing: $(cat message)"; done
 refused 'none of 2 configurations can be predicted' part1 part2
 
