@@ -396,23 +396,24 @@ static void add_pass(const struct rebuild_writer *writer, const struct rebuild_s
 
 /* ---- what is between them ---- */
 
-/* How well a recorded block stands for one that sends and receives just that: the same at best, else as many things. */
+/* How well a recorded block stands for one that sends and receives just that: the same at best, else as many things. Below 0: it does
+ * neither. */
+enum { SAME = 100, AS_MANY = 50 };
 static int likeness(unsigned recorded, unsigned wanted) {
-  enum { SAME = 100, AS_MANY = 50 };
+  if (recorded == 0 || recorded == wanted) {
+    return recorded == 0 ? -1 : SAME;
+  }
   int difference = __builtin_popcount(recorded) - __builtin_popcount(wanted);
-  return recorded == 0        ? -1
-         : recorded == wanted ? SAME
-         : difference == 0    ? AS_MANY
-                              : AS_MANY / 2 - (difference < 0 ? -difference : difference);
+  return difference == 0 ? AS_MANY : AS_MANY / 2 - (difference < 0 ? -difference : difference);
 }
 
 /* The best that rank has, or for want of the same another one; LUMOS_NONE: nothing was sent or received. */
 static uint32_t find_transfer(const struct rebuild_recorded *recorded, uint32_t rank, uint8_t transfers) {
   uint32_t ranks = (uint32_t)recorded->job->ranks.count, best = LUMOS_NONE;
   int most = -1;
-  for (uint32_t i = 0; i < ranks; i++) {
+  for (uint32_t i = 0; i < ranks && most < SAME; i++) {
     uint32_t r = (rank + i) % ranks;
-    for (uint32_t b = recorded->blocks->rank_first[r]; b < recorded->blocks->rank_first[r + 1]; b++) {
+    for (uint32_t b = recorded->blocks->rank_first[r]; b < recorded->blocks->rank_first[r + 1] && most < SAME; b++) {
       int likes = likeness(recorded->exchanges[b], transfers);
       if (likes > most) {
         most = likes;

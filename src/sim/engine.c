@@ -418,9 +418,25 @@ static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_
   }
 }
 
+/* Many threads and streams take turns, so what one needs next is seldom in a cache: it is asked for while others have theirs. */
+static inline void fetch(const struct lumos_engine *engine, uint32_t t, uint32_t node) {
+  __builtin_prefetch(&engine->job->tasks.items[t]);
+  __builtin_prefetch(&engine->states[node]);
+}
+
+static inline void fetch_launched(const struct lumos_engine *engine, uint32_t call) {
+  const uint32_t *first = &engine->launched_first[engine->node_of[call]];
+  if (first[0] < first[1]) {
+    fetch(engine, engine->launched[first[0]], engine->node_of[engine->launched[first[0]]]);
+  }
+}
+
 /* The thread comes to its next node, behind the followers before it. */
 static void come_to(struct lumos_engine *engine, uint32_t next) {
   uint32_t n = engine->node_of[next], before = engine->nodes[n - 1];
+  if (n + 1 < engine->node_count) {
+    fetch(engine, engine->nodes[n + 1], n + 1);
+  }
   if (watches(engine, before + 1, next) || (engine->notes.links != NULL && engine->notes.order == NULL)) {
     note_followers(engine, before, next);
   }
@@ -459,6 +475,7 @@ static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
   } else {
     if (is(engine, t, LUMOS_LAUNCHES | LUMOS_RECORDS | LUMOS_AWAITS) && !is(engine, t, LUMOS_COPIES)) {
       push_event(engine, end, t, is(engine, t, LUMOS_AWAITS) ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
+      fetch_launched(engine, t);
     }
     follow_on_thread(engine, t);
   }
