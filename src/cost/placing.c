@@ -170,6 +170,19 @@ static int32_t nodes_of_members(const struct lumos_placing *placing, const struc
   return spanned;
 }
 
+static const struct lumos_comm *comm_of(const struct lumos_placing *placing, uint32_t task) {
+  return &lumos_detail_of(placing->job, &placing->job->tasks.items[task])->comm;
+}
+
+static bool is_member(const struct lumos_job *job, const struct lumos_collective *collective, int32_t rank) {
+  bool found = false;
+  for (uint32_t m = 0; m < collective->member_count && !found; m++) {
+    const struct lumos_task *task = &job->tasks.items[job->members.items[collective->member_first + m]];
+    found = job->ranks.items[lumos_rank_of(job, task)].rank == rank;
+  }
+  return found;
+}
+
 static bool is_pair(const struct lumos_collective *collective) {
   return collective->rule == LUMOS_PAIR || collective->rule == LUMOS_BATCHED;
 }
@@ -182,17 +195,29 @@ int32_t lumos_transfer_nodes(const struct lumos_placing *placing, const struct l
   return spanned > 0 ? spanned : nodes_of_members(placing, nodes, collective);
 }
 
+/* What two send each other goes both ways at a time, so what takes the time is the more of it. */
+static int64_t bytes_one_way(const struct lumos_placing *placing, const struct lumos_collective *collective) {
+  const struct lumos_job *job = placing->job;
+  int64_t most = 0;
+  for (uint32_t m = 0; m < collective->member_count; m++) {
+    const struct lumos_comm *comm = comm_of(placing, job->members.items[collective->member_first + m]);
+    for (uint32_t p = comm->peer_first; p < comm->peer_first + comm->peer_count; p++) {
+      const struct lumos_peer *peer = &job->peers.items[p];
+      bool other = is_member(job, collective, peer->rank);
+      most = other && peer->send > most ? peer->send : most;
+      most = other && peer->recv > most ? peer->recv : most;
+    }
+  }
+  return most > 0 ? most : collective->bytes;
+}
+
 struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_placing *placing,
                                                     const struct lumos_collective *collective) {
   bool pair = is_pair(collective);
   return (struct lumos_transfer_shape){.op = pair ? "send_recv" : lumos_string(placing->job->strings, collective->op),
-                                       .bytes = collective->bytes,
+                                       .bytes = pair ? bytes_one_way(placing, collective) : collective->bytes,
                                        .size = pair ? 2 : collective->size,
                                        .nodes = lumos_transfer_nodes(placing, collective, &placing->nodes)};
-}
-
-static const struct lumos_comm *comm_of(const struct lumos_placing *placing, uint32_t task) {
-  return &lumos_detail_of(placing->job, &placing->job->tasks.items[task])->comm;
 }
 
 int32_t lumos_transfer_nodes_of_kernel(const struct lumos_placing *placing, uint32_t task,

@@ -24,7 +24,7 @@ int32_t lumos_nodes_spanned(const struct lumos_nodes *nodes, const int32_t *rank
 
 struct lumos_transfer_shape {
   const char *op; /* as of lumos_comm */
-  int64_t bytes;  /* as of lumos_collective; LUMOS_ABSENT: unknown */
+  int64_t bytes;  /* as of lumos_collective, but of a pair what goes one way; LUMOS_ABSENT: unknown */
   int32_t size;   /* ranks; at least 1 */
   int32_t nodes;  /* that they are on; at least 1 */
 };

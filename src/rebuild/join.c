@@ -315,7 +315,7 @@ static int64_t resize(struct rebuild_joining *joining, const struct lumos_collec
   now.size = rebuild_is_pair(like) ? was.size : (int32_t)ranks->count;
   if (scale != 0 && was.bytes != LUMOS_ABSENT) {
     now.bytes = (int64_t)((__int128)was.bytes * scale / LUMOS_WHOLE_SHARE);
-    lumos_build_bytes(builder, now.bytes);
+    lumos_build_bytes(builder, (int64_t)((__int128)like->bytes * scale / LUMOS_WHOLE_SHARE));
   }
   struct lumos_duration transfer = lumos_transfer_changed(joining->transfers, like->transfer, &was, &now, NULL, NULL);
   double unknown = scale != 0 && was.bytes == LUMOS_ABSENT ? (double)scale / LUMOS_WHOLE_SHARE : 1;

@@ -33,7 +33,7 @@ declare -A gpus=([a100]='A100 SXM 80 GB' [h100]='H100 SXM' [h200]=H200 [b200]=B2
 bars=(
   'gpu|2.8 5.6|0|which kernels the libraries of another GPU choose; how long each takes that moves nothing; that the cluster speeds up all that moves with memory, where some real kernels wait for SMs (cli/pairs)'
   'dp|3.5 3.6|0|as for network; and what transfers on the same links lose is fitted'
-  'network|4.6 10.5|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
+  'network|1.9 4.3|0|communication that waits for SMs, or whose members end far apart, keeps its measured delay; kernels beside longer transfers take longer'
 )
 all='all|3.5 10.5|0|'
 

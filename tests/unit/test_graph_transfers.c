@@ -1,4 +1,5 @@
 /* Sends and receives, on jobs small enough to work out by hand. Times are nanoseconds. */
+#include "cost/placing.h"
 #include "unit/ranks_job.h"
 
 static void a_send_and_its_receive_end_together(void **state) {
@@ -210,6 +211,11 @@ static void two_ranks_that_exchange_are_one_pair(void **state) {
   assert_members(job, 0, one, other);
   assert_int_equal(collective_at(job, 0)->rule, LUMOS_BATCHED);
   assert_int_equal(collective_at(job, 0)->bytes, 5120);
+  /* Links carry both ways at a time, so for how long it takes the more of them counts. */
+  struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
+  assert_int_equal(lumos_transfer_shape_of(&placing, collective_at(job, 0)).bytes, 4096);
+  lumos_placing_free(&placing);
   assert_int_equal(collective_at(job, 0)->transfer, 30 * us); /* to the earlier end */
   lumos_job_free(job);
 }
