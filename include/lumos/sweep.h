@@ -52,8 +52,8 @@ bool lumos_sweep_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_M
 bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, struct lumos_text *out,
                  struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The lines, or the page, of a sweep whose parts were written to these files: the bytes that lumos_sweep would write of the whole. Of
- * `sweep` only `page` is read. LUMOS_UNUSABLE where a configuration is missing or there twice, or a file is none
+/* The lines, or the page, of a sweep whose parts were written to these files (none: standard input, parts one behind the other): the
+ * bytes that lumos_sweep would write of the whole. Of `sweep` only `page` is read. LUMOS_UNUSABLE where a configuration is missing or there twice, or a file is none
  * of these. */
 bool lumos_sweep_join(const char *const *paths, size_t count, const struct lumos_sweep *sweep, struct lumos_text *out,
                       struct lumos_error *error) LUMOS_MUST_CHECK;

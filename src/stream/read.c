@@ -206,7 +206,10 @@ static bool read_line(struct lumos_reader *reader, const char *line, size_t leng
   }
   if (!reader->edited && reader->lines.number == 1 &&
       (foreign != LUMOS_NO_STRING || reader->type != &lumos_schema[RECORD_HEADER])) {
-    return lumos_reader_fail(reader, "a stream begins with its lumos record; " LUMOS_EDITED_CURE);
+    bool sweep = foreign != LUMOS_NO_STRING && strcmp(lumos_string(reader->job->strings, foreign), "sweep") == 0;
+    return lumos_reader_fail(reader, sweep ? "this is a sweep of configurations, not a job; lumos-sim --join-sweep "
+                                             "-o page.html makes a page of it"
+                                           : "a stream begins with its lumos record; " LUMOS_EDITED_CURE);
   }
   if (!reader->edited && reader->end_seen) {
     return lumos_reader_fail(

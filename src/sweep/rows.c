@@ -298,9 +298,11 @@ static bool read_lines(struct sweep_rows *rows, const char *text, struct lumos_e
   for (const char *at = text; *at != '\0'; number++) {
     size_t length = strcspn(at, "\n");
     cJSON *line = cJSON_ParseWithLength(at, length);
-    bool good = head ? read_head(rows, line, error)
-                     : read_row(rows, line) ||
-                           lumos_fail(error, "line %lld: is not a configuration of a sweep", (long long)number);
+    bool begins =
+        head || strcmp(text_of(line, "type"), "sweep") == 0; /* parts may come one behind the other, as of cat */
+    bool good = begins ? read_head(rows, line, error)
+                       : read_row(rows, line) ||
+                             lumos_fail(error, "line %lld: is not a configuration of a sweep", (long long)number);
     cJSON_Delete(line);
     if (!good) {
       return false;
@@ -317,7 +319,7 @@ bool sweep_rows_read(struct sweep_rows *rows, const char *path, struct lumos_err
   char *text = lumos_input_slurp(path, LIMIT, &length, error);
   bool good = text != NULL && read_lines(rows, text, error);
   if (text != NULL && !good) {
-    (void)lumos_fail_prefix(error, path);
+    (void)lumos_fail_prefix(error, strcmp(path, "-") == 0 ? "standard input" : path);
   }
   free(text);
   return good;

@@ -354,7 +354,7 @@ bool lumos_sweep(const struct lumos_job *job, const struct lumos_sweep *sweep, s
 bool lumos_sweep_join(const char *const *paths, size_t count, const struct lumos_sweep *sweep, struct lumos_text *out,
                       struct lumos_error *error) {
   struct sweep_rows rows = {0};
-  bool done = count > 0 || lumos_fail(error, "there is nothing to join; name the files of all parts");
+  bool done = count > 0 || sweep_rows_read(&rows, "-", error);
   for (size_t i = 0; i < count && done; i++) {
     done = sweep_rows_read(&rows, paths[i], error);
   }

@@ -104,7 +104,8 @@ static bool join(const struct lumos_operands *operands, const struct simulating 
                  struct lumos_error *error) {
   const struct lumos_sweep sweep = {.page = is_page(simulating->stream->output)};
   struct lumos_output output;
-  if (!lumos_output_open(&output, simulating->stream->output, error)) {
+  if (!tool_input_given(operands, "name the files of all parts, or pipe a sweep in", error) ||
+      !lumos_output_open(&output, simulating->stream->output, error)) {
     return false;
   }
   if (!lumos_sweep_join(operands->items, operands->count, &sweep, &output.text, error)) {
@@ -165,6 +166,8 @@ static const char *const examples[] = {
     "lumos-sim --hta job.graph | jq -c 'select(.name==\"hta_kernel_sum\") | [.scope.name, .value]'",
     "The best of several pipelines on 8 GPUs, without another recording",
     "lumos-sim --sweep 'pp=1,2 global-batch=16' --gpus 8 job.graph | jq -c 'select(.type==\"configuration\")'",
+    "All pipelines of up to 4 stages, also those that cannot be the best, as a page",
+    "lumos-sim --sweep 'pp=1,2,4' --all job.graph | lumos-sim --join-sweep -o sweep.html",
     "Both timelines side by side, to look at in Perfetto",
     "lumos-sim job.graph --trace timelines.json.gz -o job.sim",
     NULL,
@@ -207,9 +210,9 @@ int main(int argc, char **argv) {
        "With --sweep: predict also what cannot be the best, because its GPUs alone compute for longer than another "
        "configuration takes."},
       {LUMOS_OPTION_FLAG, 0, "join-sweep", NULL, &simulating.join,
-       "Join the lines that the parts of a sweep wrote, which the operands name, into those of the whole. With -o "
-       "FILE.html they, or a sweep, "
-       "become a page."},
+       "Join the lines that the parts of a sweep wrote, which the operands name or standard input has, into those of "
+       "the "
+       "whole. With -o FILE.html they, or a sweep, become a page."},
       TOOL_INPUT_OPTIONS(&stream.input),
       TOOL_LAST_OPTION,
   };

@@ -116,6 +116,10 @@ check 'they are counted' [ "$(jq -c 'select(.type == "sweep") | [.predicted, .sk
 for part in 1 2 3; do lumos-sim --sweep "$grid" --part $part/3 small.graph -o part$part 2>message || fail "part $part: $(cat message)"; done
 lumos-sim --join-sweep part3 part1 part2 -o joined 2>message
 check 'parts make the whole, byte for byte' cmp -s one joined
+cat part3 part1 part2 | lumos-sim --join-sweep -o joined 2>message
+check 'so they do in a pipe, one behind the other' cmp -s one joined
+lumos-render <one >page.html 2>message && fail 'a sweep is rendered as a job'
+says 'lumos-sim --join-sweep -o page.html'
 PATH=$(dirname "$(command -v lumos-sim)"):$PATH "$source_folder/examples/sweep.sh" small.graph "$grid" 3 >joined 2>message || fail "examples/sweep.sh: $(cat message)"
 check 'so does the example' cmp -s one joined
 check 'which writes a page, too' [ -s sweep.html ]
