@@ -27,6 +27,7 @@ struct lumos_rebuild {
   int32_t chunks;        /* of layers on each stage */
   int32_t replicas;
   int32_t shards;                      /* tensor-parallel ranks */
+  int32_t contexts;                    /* context-parallel ranks, each of which has a part of every sequence */
   enum lumos_switch sequence_parallel; /* between the halves of layers each of them has a part of the sequence */
   int32_t bucket_mb;                   /* of gradients that replicas reduce at once, in 10^6 bytes */
   enum lumos_switch
@@ -41,7 +42,7 @@ struct lumos_rebuild {
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "vp", "dp", "tp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "recompute" ("full", "selective", "none"), "split"
+ * "layers", "micro-batches", "pp", "vp", "dp", "tp", "cp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "recompute" ("full", "selective", "none"), "split"
  * (numbers joined by commas), "overlap-gradients", "distributed-optimizer", "sequence-parallel" ("on", "off"), "learn-from" (a selector, which is kept
  * by reference). False where the argument is none of these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,

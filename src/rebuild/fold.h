@@ -21,6 +21,8 @@ enum {
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
 /* Of the shards of a layer as many as were recorded. Where layers were recorded whole shards differ by the recorded step. */
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards);
+/* Of ranks that share sequences as many as were recorded. */
+struct rebuild_fold rebuild_fold_contexts(const struct lumos_job *job, int32_t contexts);
 
 /* How many ranks the one that is built at that place stands for. */
 int32_t rebuild_fold_share(const struct rebuild_fold *fold, int32_t place);

@@ -4,7 +4,7 @@
 
 #include <lumos/job.h>
 
-static const struct lumos_tokens unknown = {LUMOS_ABSENT, LUMOS_ABSENT};
+static const struct lumos_tokens unknown = {LUMOS_ABSENT, LUMOS_ABSENT, false};
 
 static void expect_of(const struct lumos_tokens *tokens, const char *name, const char *shapes, const char *dtypes,
                       int64_t flops, int64_t model_flops, int64_t bytes) {
@@ -95,7 +95,8 @@ static void keys_and_values_of_fewer_heads(void **state) {
 static void the_model_says_which_is_the_sequence(void **state) {
   (void)state;
   static const char sequence_first[] = "[[8, 2, 4, 16], [8, 2, 4, 16], [8, 2, 4, 16]]";
-  const struct lumos_tokens tokens = {8, 2}, others = {8, 4}, square = {8, 8}, half = {8, LUMOS_ABSENT};
+  const struct lumos_tokens tokens = {8, 2, false}, others = {8, 4, false}, square = {8, 8, false},
+                            half = {8, LUMOS_ABSENT, false};
   expect_of(&tokens, "FlashAttnFunc", sequence_first, BF16, 32768, 32768, 8192);
   expect_of(&tokens, "FlashAttnFunc", "[[2, 8, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]", BF16, 32768, 32768, 8192);
   expect_of(&unknown, "FlashAttnFunc", sequence_first, BF16, 8192, 8192, 8192);
@@ -104,7 +105,7 @@ static void the_model_says_which_is_the_sequence(void **state) {
   expect_of(&square, "FlashAttnFunc", "[[8, 8, 4, 16], [8, 8, 4, 16], [8, 8, 4, 16]]", BF16, 131072, 131072, 32768);
   /* Heads before the sequence: no other order is known. 8 sequences, 2 heads, 4 tokens.  */
   expect_of(&tokens, "aten::_scaled_dot_product_flash_attention", sequence_first, BF16, 16384, 16384, 8192);
-  const struct lumos_tokens one = {8, 1};
+  const struct lumos_tokens one = {8, 1, false};
   const struct lumos_operation_rule *rule = lumos_operation_rule("FlashAttnFunc");
   assert_true(lumos_operation_of(rule, "[[8, 1, 4, 16], [8, 1, 4, 16], [8, 1, 4, 16]]", BF16, &one).square);
   assert_false(lumos_operation_of(rule, "[[8, 1, 4, 16], [8, 1, 4, 16], [8, 1, 4, 16]]", BF16, &unknown).square);

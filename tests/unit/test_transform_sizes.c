@@ -211,7 +211,7 @@ static void whole_sequences_have_no_parts(void **state) {
   struct lumos_sizes sizes;
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
-  assert_true(lumos_sizes_on_shards(job, 1, &sizes, &error));
+  assert_true(lumos_sizes_on_shards(job, 1, 1, &sizes, &error));
   sizes.parts_were = sizes.shards_were;
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[2048, 4096], [4096, 4096]]", true);
@@ -230,7 +230,7 @@ static void sequences_are_divided(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
   job->models.items[0].ffn = 2048;
-  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::native_layer_norm", "[[2048, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[1024, 1, 1024], [], [1024], [1024], []]", true);
@@ -243,18 +243,18 @@ static void sequences_are_divided(void **state) {
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   expect(&dimensions, "aten::copy_", "[[2048, 1, 512], [2048, 1, 512], []]", "[]",
          "[[2048, 1, 512], [2048, 1, 512], []]", true);
-  assert_true(lumos_sizes_in_parts(job, 2, false, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, false, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::native_layer_norm", "[[1024, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[2048, 1, 1024], [], [1024], [1024], []]", true);
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   /* A weight of as many features as there are tokens; and logits, of half a vocabulary that is as wide as the model, but not in a layer. */
-  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::copy_", "[[2048, 1024], [2048, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]",
          true);
   job->models.items[0].vocabulary = 2048;
-  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::max", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   dimensions = lumos_dimensions_of_layer(&dimensions);
