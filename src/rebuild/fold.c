@@ -102,8 +102,12 @@ struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t step
   return sharded;
 }
 
-struct rebuild_fold rebuild_fold_contexts(const struct lumos_job *job, int32_t contexts) {
-  return fold(job, CONTEXTS, 1, contexts);
+struct rebuild_fold rebuild_fold_contexts(const struct lumos_job *job, size_t steps, int32_t contexts) {
+  struct rebuild_fold shared = fold(job, CONTEXTS, steps, contexts);
+  int32_t shown = (int32_t)shared.shown.count,
+          most = shown > REBUILD_MOST_NEW_CONTEXTS ? shown : REBUILD_MOST_NEW_CONTEXTS;
+  shared.built = shared.built < most ? shared.built : most;
+  return shared;
 }
 
 int32_t rebuild_fold_share(const struct rebuild_fold *fold, int32_t place) {

@@ -197,7 +197,7 @@ static bool add_ranks(struct replan *replan, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   const struct lumos_parallel *sizes = &replan->plan->model.sizes;
   struct folds folds = {rebuild_fold_replicas(recorded->job, recorded->steps.count, sizes->dp),
-                        rebuild_fold_contexts(recorded->job, rebuild_contexts_of(sizes)),
+                        rebuild_fold_contexts(recorded->job, recorded->steps.count, rebuild_contexts_of(sizes)),
                         rebuild_fold_shards(recorded->job, recorded->steps.count, sizes->tp)};
   struct rebuild_chunk *chunks = lumos_allocate((size_t)replan->to.chunks * sizeof *chunks);
   bool done = true;
