@@ -111,6 +111,26 @@ static void the_model_says_which_is_the_sequence(void **state) {
   assert_false(lumos_operation_of(rule, "[[8, 1, 4, 16], [8, 1, 4, 16], [8, 1, 4, 16]]", BF16, &unknown).square);
 }
 
+/* Of 8 tokens a rank has 4 as queries, which see the keys of all: half as many scores as of the whole, and half of these are
+ * causal, as for the other rank. What is of 7 keys, or of ranks with whole sequences, is another attention. Backward blocks are of keys. */
+static void queries_may_be_a_part(void **state) {
+  (void)state;
+  static const char part[] = "[[2, 4, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]";
+  const struct lumos_tokens parted = {LUMOS_ABSENT, LUMOS_ABSENT, true};
+  const struct lumos_operation_rule *forward = lumos_operation_rule("flash_attn::_flash_attn_forward");
+  const struct lumos_operation_rule *backward = lumos_operation_rule("flash_attn::_flash_attn_backward");
+  expect_of(&parted, "flash_attn::_flash_attn_forward", part, BF16, 16384, 16384, 2 * (2 * 512 + 2 * 1024));
+  assert_true(lumos_operation_of(forward, part, BF16, &parted).square);
+  assert_false(lumos_operation_of(forward, part, BF16, &unknown).square);
+  assert_false(lumos_operation_of(forward, "[[2, 4, 4, 16], [2, 7, 4, 16], [2, 7, 4, 16]]", BF16, &parted).square);
+  struct lumos_op_cost cost =
+      lumos_operation_of(backward, "[[2, 4, 4, 16], [2, 4, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]", BF16, &parted);
+  assert_true(cost.square);
+  assert_int_equal(cost.rows, 8);
+  assert_int_equal(cost.columns, 4);
+  assert_int_equal(cost.flops, 40960);
+}
+
 /* 2 images, 3 to 6 channels, 3 x 3 filters, 8 x 8 to 4 x 4: 2 x (2 x 6 x 16) x 27 = 10368 forward, twice that back.
  * Spread, 6 to 3 channels: 2 x (2 x 6 x 16) x 27 as well, for each element of the smaller image. */
 static void convolutions(void **state) {
@@ -171,6 +191,7 @@ int main(void) {
       cmocka_unit_test(attention),
       cmocka_unit_test(keys_and_values_of_fewer_heads),
       cmocka_unit_test(the_model_says_which_is_the_sequence),
+      cmocka_unit_test(queries_may_be_a_part),
       cmocka_unit_test(convolutions),
       cmocka_unit_test(kernels_say_whether_they_are_causal),
       cmocka_unit_test(formats_are_read_from_types_and_names),
