@@ -60,6 +60,16 @@ long=(
   'context parallel, three ways|--layers 4 --hidden 4096 --cp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--cp 4" "--cp 1 --dp 4" "--cp 4 --pp 4 --dp 1" "--cp 4 --schedule zb-h1"'
   'context parallel, sharded|--layers 4 --hidden 2048 --cp 2 --dp 2 --micro-batches 2 --distributed-optimizer on|"--cp 4" "--cp 1" "--cp 4 --dp 4" "--dp 1"'
   'context parallel, again|--layers 4 --hidden 2048 --seq 4096 --cp 2 --micro-batches 4 --recompute selective|"--cp 4" "--cp 1" "--cp 4 --recompute full" "--cp 4 --recompute none"'
+  'context parallel, drawn 1|--layers 4 --hidden 2048 --seq 8192 --micro-batches 4 --cp 2 --pp 2 --dp 2 --distributed-optimizer on --node-size 16|"--cp 8"'
+  'context parallel, drawn 2|--layers 8 --hidden 2048 --seq 4096 --micro-batches 4 --cp 2 --tp 2 --sequence-parallel off --dp 2 --node-size 16|"--cp 4 --tp 4"'
+  'context parallel, drawn 3|--layers 4 --hidden 4096 --seq 2048 --micro-batches 4 --cp 2 --dp 2 --distributed-optimizer on --node-size 16|"--cp 1"'
+  'context parallel, drawn 4|--layers 8 --hidden 1024 --seq 4096 --micro-batches 4 --cp 4 --node-size 16|"--cp 2 --dp 2"'
+  'context parallel, drawn 5|--layers 8 --hidden 1024 --seq 4096 --micro-batches 2 --cp 2 --dp 2 --node-size 16|"--cp 1"'
+  'context parallel, drawn 6|--layers 4 --hidden 4096 --seq 2048 --micro-batches 4 --cp 4 --tp 2 --sequence-parallel off --node-size 16|"--cp 1 --tp 4"'
+  'context parallel, drawn 7|--layers 4 --hidden 2048 --seq 8192 --micro-batches 2 --cp 2 --tp 2 --sequence-parallel on --dp 2 --node-size 16|"--cp 8 --dp 4"'
+  'context parallel, drawn 8|--layers 8 --hidden 1024 --seq 8192 --micro-batches 4 --cp 2 --tp 2 --sequence-parallel on --node-size 16|"--cp 4 --layers 16"'
+  'context parallel, drawn 9|--layers 4 --hidden 2048 --seq 4096 --micro-batches 4 --cp 2 --dp 2 --node-size 16|"--cp 1 --layers 8"'
+  'context parallel, drawn 10|--layers 4 --hidden 4096 --seq 4096 --micro-batches 2 --cp 2 --node-size 16|"--cp 8"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 
@@ -179,6 +189,7 @@ judge 8 configuration 'configurations' "$@"
 awk -F'|' '
   { most = 2; bubble = $2 "|" $3 == "one GPU, host-bound, from nothing|--pp 2" ? 2.5 : 1.5 }
   $1 == "fsdp" { most = 5.5 }
+  $1 == "cp" { most = 5 }
   $1 == "recorded" { most = 1; bubble = 1 }
   $4 > most || $5 > bubble' shares >off
 [[ " $* " != *' --table '* ]] || { printf '\n| job | configuration | breakdown off by, points | bubble |\n|---|---|---|---|\n' && awk -F'|' '{ printf "| %s | %s | %s | %s |\n", $2, $3, $4, $5 }' shares; }

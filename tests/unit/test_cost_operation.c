@@ -184,6 +184,16 @@ static void formats_are_read_from_types_and_names(void **state) {
   }
 }
 
+/* bfloat16 goes in; float32 comes out, or is added to. */
+static void kernels_say_how_wide_their_output_is(void **state) {
+  (void)state;
+  assert_int_equal(lumos_output_of_kernel("nvjet_tst_128x128_64x6_2x1_v_bz_TNT"), 1);
+  assert_int_equal(lumos_output_of_kernel("nvjet_tss_128x128_64x6_2x1_v_bz_TNT"), 2);
+  assert_int_equal(lumos_output_of_kernel("nvjet_tss_192x192_64x4_2x1_v_badd_coopB_NTN"), 4);
+  assert_int_equal(lumos_output_of_kernel("nvjet_sm90_hss_64x8_64x16_4x1_v_badd_NNT"), 4);
+  assert_int_equal(lumos_output_of_kernel("ampere_sgemm_128x64_nn"), 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products),
@@ -192,6 +202,7 @@ int main(void) {
       cmocka_unit_test(keys_and_values_of_fewer_heads),
       cmocka_unit_test(the_model_says_which_is_the_sequence),
       cmocka_unit_test(queries_may_be_a_part),
+      cmocka_unit_test(kernels_say_how_wide_their_output_is),
       cmocka_unit_test(convolutions),
       cmocka_unit_test(kernels_say_whether_they_are_causal),
       cmocka_unit_test(formats_are_read_from_types_and_names),
