@@ -138,7 +138,8 @@ static struct lumos_job *build_folded(const struct rebuild_templates *templates,
                                       struct lumos_error *error) {
   struct lumos_job *built = rebuild_emit(templates, plan, error);
   const struct lumos_job *job = templates->blocks->job;
-  int32_t recorded = recorded_replicas(job);
+  const struct lumos_parallel *recorded =
+      job->models.count > 0 ? &job->models.items[0].sizes : &lumos_model_description_empty.sizes;
   bool slowed = false, done = built != NULL && rebuild_await_slowest(plan, built, recorded, &slowed, error);
   if (done && !slowed) {
     return built;

@@ -199,7 +199,14 @@ static int32_t count_replicas(const struct rebuild_plan *plan) {
   return count;
 }
 
-bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built, int32_t recorded, bool *slowed,
+/* More ranks that share sequences than were recorded wait for GPUs of which nothing was measured. */
+static double unsure_of_contexts(const struct rebuild_plan *plan, int32_t recorded) {
+  static const double OF_LARGEST = 0.6; /* as above */
+  int32_t all = rebuild_contexts_of(&plan->model.sizes);
+  return all <= recorded ? 0 : GPUS_DIFFER * hypot(expected_maximum(all) - expected_maximum(recorded), OF_LARGEST);
+}
+
+static bool await_replicas(struct rebuild_plan *plan, const struct lumos_job *built, int32_t recorded, bool *slowed,
                            struct lumos_error *error) {
   const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
   struct survey survey = {.built = built, .replicas = count_replicas(plan)};
@@ -222,5 +229,12 @@ bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *bu
   lumos_vector_free(&survey.worst);
   lumos_numbering_free(&survey.places);
   free(runs);
+  return done;
+}
+
+bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built,
+                           const struct lumos_parallel *recorded, bool *slowed, struct lumos_error *error) {
+  bool done = await_replicas(plan, built, recorded->dp > 0 ? recorded->dp : 1, slowed, error);
+  plan->unsure = hypot(plan->unsure, unsure_of_contexts(plan, rebuild_contexts_of(recorded)));
   return done;
 }
