@@ -1,6 +1,7 @@
 #include "rebuild/axes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static unsigned rebuild_axes_of_role(uint8_t role) {
   return role == LUMOS_TENSOR     ? REBUILD_TENSOR
@@ -79,10 +80,15 @@ static bool is_world(const struct lumos_job *job, const struct lumos_group *grou
   return group->role == 0 && (group->size == rank->world || (int64_t)group->size == (int64_t)job->ranks.count);
 }
 
+/* PyTorch's own group of all ranks, whatever it is used for. */
+static bool is_default(const struct lumos_job *job, const struct lumos_group *group) {
+  return strcmp(lumos_string(job->strings, group->name), "default_pg") == 0;
+}
+
 /* Those that sum gradients along contexts do so along replicas, of which there may be one. */
 unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_group *group) {
   unsigned axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
-  if (is_world(job, group)) {
+  if (is_world(job, group) || ((axes & REBUILD_CONTEXT) != 0 && is_default(job, group))) {
     axes |= REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA | REBUILD_CONTEXT;
   }
   return axes | (group->role == LUMOS_DATA && (axes & REBUILD_CONTEXT) != 0 ? REBUILD_DATA : 0U);

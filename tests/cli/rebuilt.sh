@@ -408,6 +408,36 @@ shared '1 4' --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-ba
 rarely shared '1 4' --layers 4 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --pp 2 --recompute selective
 rarely shared '1 4' --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --dp 2 --distributed-optimizer on
 
+# Of one replica the group that sums gradients is that of all copies, so that it has two replicas, too; there is none of replicas alone.
+recorded --steps 3 --without variety --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --dp 2 --distributed-optimizer on
+mv graph actual
+recorded --steps 3 --without variety --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --distributed-optimizer on
+built --dp 2
+groups actual | grep -v '^DATA_PARALLEL_GROUP ' >expected
+groups built >found
+[ -s expected ] && same expected found "--dp 2 of ranks that share sequences has other groups than a true run: $(diff expected found | head -n 5)"
+told actual >expected
+told built >found
+same expected found "--dp 2 of ranks that share sequences tells other things than a true run: $(diff expected found | head -n 5)"
+
+# Of twice as many ranks each updates half as many parameters, which takes half as long; how long they wait for each other is unsure; and the page has both.
+optimizer() { only task "$1" | awk "$field"' field("rank") == 0 && field("step") == 4 && field("kind") == "optimizer" { sum += field("dur") } END { print sum }'; }
+built --cp 4
+check "optimizer kernels take $(optimizer built) ns, not half of $(optimizer graph)" awk "BEGIN { part = $(optimizer built) / $(optimizer graph); exit !(part > 0.45 && part < 0.6) }"
+grep -qF 'GPUs of replicas that were not recorded' built || fail 'GPUs that were not recorded make nothing unsure'
+lumos-sim --opportunities off built -o sim 2>message && lumos-render --format json sim -o page.json 2>>message || fail "no page: $(head -c 300 message)"
+check 'the page has the ranks that share sequences' [ "$(jq -c '.tables.configuration | (.columns | index("cp")) as $at | [.rows[][$at]]' page.json)" = '[2,4]' ]
+built --cp 1
+! grep -qF 'GPUs of replicas that were not recorded' built || fail 'fewer ranks than were recorded are unsure of other GPUs'
+
+# Of few tokens gradients of weights are bound by the float32 that they are added to, as the names of their kernels say.
+products() { only task "$1" | awk "$field"' field("rank") == 0 && field("step") == 4 && field("kind") == "gemm" && field("phase") == "backward" { sum += field("dur") } END { print sum }'; }
+recorded --steps 3 --without variety --layers 2 --hidden 4096 --seq 2048 --vocab 8192 --micro-batches 2 --cp 4
+mv graph actual
+recorded --steps 3 --without variety --layers 2 --hidden 4096 --seq 2048 --vocab 8192 --micro-batches 2 --cp 2
+built --cp 4
+check "products of the backward pass take $(products built) ns, a true run's $(products actual)" awk "BEGIN { off = $(products built) / $(products actual) - 1; exit off > 0.16 || off < -0.16 }"
+
 # What is refused: ranks that never shared sequences, sequences that cannot be divided, and ranks that pass keys on.
 # refuses TEXT OPTIONS...
 refuses() {
