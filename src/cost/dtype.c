@@ -81,6 +81,11 @@ static bool has_part(const char *name, const char *part) {
   return at != NULL && strncmp(at + 1, part + LENGTH, strlen(part) - LENGTH) == 0;
 }
 
+int lumos_output_of_kernel(const char *name) {
+  bool wider = has_part(name, "nvjet_tss") || has_part(name, "nvjet_hss");
+  return !wider ? 1 : strstr(name, "_badd") != NULL ? 4 : 2;
+}
+
 enum lumos_dtype lumos_dtype_of_kernel(const char *name) {
   for (size_t row = 0; row < sizeof parts / sizeof *parts; row++) {
     if (has_part(name, parts[row].part)) {

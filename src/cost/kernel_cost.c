@@ -301,11 +301,11 @@ static int64_t known_size(const struct lumos_job *job, int32_t value, lumos_stri
 
 static struct lumos_tokens tokens_of(const struct lumos_job *job) {
   if (job->models.count == 0) {
-    return (struct lumos_tokens){LUMOS_ABSENT, LUMOS_ABSENT};
+    return (struct lumos_tokens){LUMOS_ABSENT, LUMOS_ABSENT, false};
   }
   const struct lumos_model_description *model = &job->models.items[0];
   return (struct lumos_tokens){known_size(job, model->sequence, model->evidence.sequence),
-                               known_size(job, model->micro_batch, model->evidence.micro_batch)};
+                               known_size(job, model->micro_batch, model->evidence.micro_batch), model->sizes.cp > 1};
 }
 
 static void begin(struct counting *counting, const struct lumos_job *job) {

@@ -14,6 +14,7 @@ struct work { /* of a task on a stream */
   uint8_t class;
   bool shaped;     /* its shape is recorded */
   uint32_t floor;  /* of its family: index + 1 in floors; 0: the job's */
+  uint8_t output;  /* of a product: what moves of its result's element, in elements of its inputs */
   uint32_t family; /* as its calibration names it, */
   uint64_t key;    /* and its shape */
   struct lumos_product_shape shape;
@@ -119,6 +120,18 @@ static void add_work(struct gathering *gathering, uint32_t task, struct work wor
   }
 }
 
+/* Elements of both inputs and of the result, as many as it moves in theirs; 0: not known. */
+static double elements_of(const struct lumos_product_shape *shape, int output) {
+  double rows = (double)shape->rows, inner = (double)shape->inner, columns = (double)shape->columns;
+  return (double)shape->batches * (rows * inner + inner * columns + rows * columns * output);
+}
+
+static void widen_output(struct work *work, const char *kernel) {
+  work->output = work->class == PRODUCT ? (uint8_t)lumos_output_of_kernel(kernel) : 1;
+  double narrow = elements_of(&work->shape, 1);
+  work->shape.bytes *= narrow > 0 ? elements_of(&work->shape, work->output) / narrow : 1;
+}
+
 static void add_products(struct gathering *gathering) {
   struct lumos_kernels *kernels = gathering->kernels;
   const struct lumos_job *job = kernels->job;
@@ -143,6 +156,7 @@ static void add_products(struct gathering *gathering) {
                                   .flops = (double)cost->flops,
                                   .bytes = cost->bytes == LUMOS_ABSENT ? 0 : (double)cost->bytes,
                                   .dtype = dtype}};
+    widen_output(&work, lumos_string(job->strings, task->name));
     uint32_t op = job->spans.items[cost->span].name;
     uint32_t family = lumos_number_of(&gathering->families, lumos_key_pair(task->name, op));
     uint64_t shape = mixed(mixed(mixed((uint64_t)cost->flops, (uint64_t)cost->rows), (uint64_t)cost->inner),
@@ -427,12 +441,6 @@ struct lumos_duration lumos_kernel_on(const struct lumos_kernels *kernels, uint3
 
 /* ---- Another shape ---- */
 
-/* Elements of both inputs and of the result; 0: not known. */
-static double elements_of(const struct lumos_product_shape *shape) {
-  double rows = (double)shape->rows, inner = (double)shape->inner, columns = (double)shape->columns;
-  return (double)shape->batches * (rows * inner + inner * columns + rows * columns);
-}
-
 static struct lumos_product_shape resized(const struct work *work, const struct lumos_resized *now) {
   const struct lumos_product_shape *shape = &work->shape;
   struct lumos_product_shape result = *shape;
@@ -441,8 +449,9 @@ static struct lumos_product_shape resized(const struct work *work, const struct 
   result.columns = now->columns;
   result.batches = now->batches;
   result.flops *= now->flops;
-  bool known = work->class == PRODUCT && elements_of(shape) > 0 && elements_of(&result) > 0;
-  result.bytes *= known ? elements_of(&result) / elements_of(shape) : now->bytes; /* an op's shapes are of its inputs */
+  double were = elements_of(shape, work->output), are = elements_of(&result, work->output);
+  result.bytes *=
+      work->class == PRODUCT && were > 0 && are > 0 ? are / were : now->bytes; /* an op's shapes are of its inputs */
   return result;
 }
 

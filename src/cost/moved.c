@@ -10,7 +10,7 @@ enum { INPUTS = 16, LIST_ELEMENT = 4 /* bytes; lists are of parameters and gradi
 
 struct input {
   double elements; /* of all tensors, where it is a list */
-  double last;     /* the last dimension */
+  double first;    /* the first dimension */
   int size;        /* bytes of an element */
 };
 
@@ -18,7 +18,7 @@ struct input {
 static int read_inputs(const char *shapes, const char *dtypes, struct input inputs[INPUTS]) {
   int depth = 0, count = 0;
   bool some = false, list = false;
-  double product = 1, last = 0;
+  double product = 1, first = 0;
   memset(inputs, 0, INPUTS * sizeof *inputs);
   for (const char *at = shapes; *at != '\0' && count < INPUTS; at++) {
     if (*at == '[') {
@@ -29,7 +29,7 @@ static int read_inputs(const char *shapes, const char *dtypes, struct input inpu
     } else if (*at == ']') {
       if (some && depth >= 2) {
         inputs[count].elements += product;
-        inputs[count].last = last;
+        inputs[count].first = first;
       }
       some = false;
       if (depth == 2) {
@@ -42,8 +42,9 @@ static int read_inputs(const char *shapes, const char *dtypes, struct input inpu
       depth--;
     } else if (lumos_is_digit(*at)) {
       char *end = NULL;
-      last = strtod(at, &end);
-      product *= last;
+      double size = strtod(at, &end);
+      first = some ? first : size;
+      product *= size;
       some = true;
       at = end - 1;
     }
@@ -75,14 +76,15 @@ static bool gathers(const char *op) {
   return false;
 }
 
-/* For every index a row, or an element. The indices are the last input that is a tensor. */
+/* For every index a row, of all dimensions but the first, or an element. The indices are the last input that is a tensor. */
 static double bytes_gathered(const char *op, const struct input inputs[INPUTS], int count) {
   bool rows = strcmp(op, "aten::embedding") == 0 || strcmp(op, "aten::index_select") == 0;
   double indices = 0;
   for (int i = 1; i < count; i++) {
     indices = inputs[i].elements > 0 ? inputs[i].elements : indices;
   }
-  return indices * (rows ? inputs[0].last : 1) * inputs[0].size;
+  double row = rows && inputs[0].first > 0 ? inputs[0].elements / inputs[0].first : 1;
+  return indices * row * inputs[0].size;
 }
 
 struct lumos_traffic lumos_bytes_moved(enum lumos_task_kind kind, const char *op, const char *shapes,

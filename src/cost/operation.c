@@ -179,11 +179,12 @@ static void count_attention(const struct lumos_operation_rule *rule, const struc
   result->model_flops = back ? times(2, once) : once;
   result->flops = back ? plus(times(2, once), scores) : once;
   result->bytes = bytes_of(inputs, back ? times(2, moved) : moved);
-  result->rows = q->of[sequence];
-  result->columns = k->of[sequence];
+  result->rows = back ? k->of[sequence] : q->of[sequence]; /* what blocks are of */
+  result->columns = back ? q->of[sequence] : k->of[sequence];
   result->inner = q->of[3];
   result->batches = times(q->of[swapped ? 1 : 0], q->of[heads]);
-  result->square = q->of[sequence] == k->of[sequence] && q->of[sequence] > 1;
+  bool part = tokens->parted && q->of[sequence] > 0 && k->of[sequence] % q->of[sequence] == 0;
+  result->square = (part || q->of[sequence] == k->of[sequence]) && q->of[sequence] > 1;
 }
 
 /* Every element of the output takes as many products as a filter has weights; where it is the input that is spread over

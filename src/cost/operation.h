@@ -43,7 +43,8 @@ struct lumos_op_cost {
    * columns its keys, inner the head's size, batches all heads of all sequences. 0: unknown */
   int64_t rows, inner, columns, batches;
   enum lumos_dtype dtype;
-  /* attention of a sequence to itself, without a mask among the inputs: it may be causal, and is half of that then */
+  /* attention of a sequence, or a rank's part of it, to itself, without a mask among the inputs: it may be causal, and is
+   * half of that then, for each rank has as much of it */
   bool square;
 };
 
@@ -51,6 +52,7 @@ struct lumos_op_cost {
 struct lumos_tokens {
   int64_t sequence;    /* tokens in one */
   int64_t micro_batch; /* sequences in one */
+  bool parted;         /* ranks have a part of each sequence, whose queries see the keys of all of it */
 };
 
 /* What the inputs of an op say; everything is unknown for forms that need another op's: a convolution's input does not

@@ -133,8 +133,11 @@ double lumos_attention_time(const struct lumos_device *device, const struct lumo
     double blocks = ceil((double)shape->rows / ROWS) * (double)shape->batches;
     busy = fmin(blocks / device->sms, 1);
   }
-  if (shape->rows > 0 && shape->rows == shape->columns) {
-    more += (double)ROWS / (double)shape->rows;
+  int64_t longer = shape->rows > shape->columns ? shape->rows : shape->columns;
+  int64_t shorter = shape->rows + shape->columns - longer;
+  if (shorter > 0 &&
+      longer % shorter == 0) { /* or a part of the queries, which has as much of the diagonal as it has of all */
+    more += (double)ROWS / (double)longer;
   }
   if (shape->inner > 0) {
     more *= 1 + (double)EXPONENTIAL / (double)shape->inner;

@@ -14,6 +14,7 @@ struct attention {
   const struct program_shape *shape; /* NULL: there is none */
   uint64_t count;
   int64_t batch, sequence; /* 0: not known */
+  int64_t keys;            /* of the sequence, where queries may be a rank's part of it; 0: not known */
   int64_t tokens;
   int64_t heads, kv_heads, head_dim; /* kv_heads, head_dim 0: not known */
 };
@@ -70,12 +71,13 @@ static bool read_attention(const struct program_shape *shape, struct attention *
   if (shape->op == OP_SOFTMAX && query->count == 4 && query->of[2] == query->of[3] && query->of[2] > 1) {
     attention->batch = query->of[0];
     attention->heads = query->of[1];
-    attention->sequence = query->of[2];
+    attention->sequence = attention->keys = query->of[2];
   } else if ((heads_first || shape->op == OP_ATTENTION_SEQUENCE_FIRST) && query->count == 4 && key->count == 4) {
     attention->batch = query->of[0];
     attention->heads = query->of[heads_first ? 1 : 2];
     attention->kv_heads = key->of[heads_first ? 1 : 2];
     attention->sequence = query->of[heads_first ? 2 : 1];
+    attention->keys = key->of[heads_first ? 2 : 1];
     attention->head_dim = query->of[3];
   } else if (shape->op == OP_ATTENTION_SEQUENCE_FIRST && query->count == 3 && key->count == 3) {
     attention->tokens = query->of[0];
@@ -122,7 +124,7 @@ static void find_attention(struct sheet *sheet) {
   }
   sheet->attention = most;
   if (!dominates(most.count, all)) {
-    sheet->attention.batch = sheet->attention.sequence = sheet->attention.tokens = 0;
+    sheet->attention.batch = sheet->attention.sequence = sheet->attention.keys = sheet->attention.tokens = 0;
   }
   PUT(sheet, heads, most.heads, true, most.shape, 0);
   PUT(sheet, head_dim, most.head_dim, false, most.shape, 0);
@@ -412,6 +414,15 @@ static const struct program_shape *one_batch(const struct sheet *sheet) {
   return NULL;
 }
 
+/* Of ranks that have a part of each sequence those show all of it that gather keys and values; others pass them on. */
+static void find_parted_batch(struct sheet *sheet, int64_t contexts) {
+  const struct attention *attention = &sheet->attention;
+  int64_t all = 0;
+  if (attention->batch > 0 && !__builtin_mul_overflow(attention->sequence, contexts, &all) && all == attention->keys) {
+    put_batch(sheet, attention->batch, attention->keys, attention->shape, 0);
+  }
+}
+
 /* Indices come first: some attention is given the sequence before the batch. Attention over packed sequences knows
  * tokens only. */
 static void find_batch(struct sheet *sheet) {
@@ -419,6 +430,7 @@ static void find_batch(struct sheet *sheet) {
   const struct program_shape *indices = token_indices(sheet);
   bool parted = sheet->model->sizes.cp != LUMOS_ABSENT_INT && sheet->model->sizes.cp > 1;
   if (parted || attention->tokens == 0) {
+    find_parted_batch(sheet, parted ? sheet->model->sizes.cp : 0);
     return;
   }
   bool swapped = indices != NULL && indices->inputs[1].of[0] == attention->sequence &&

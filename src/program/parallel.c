@@ -369,18 +369,20 @@ static int32_t place_in(const struct spread *spread, enum program_axis axis, uin
   return index < SEVERAL ? program_place_in(&spread->all, index, spread->job->ranks.items[rank].rank) : -1;
 }
 
-/* Ranks are numbered tensor first, then data, then pipeline, as Megatron-LM does: a place by number alone. -1: an axis
+/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does: a place by number alone. -1: an axis
  * between is not known. */
 static int32_t place_by_number(const struct spread *spread, enum program_axis axis, int32_t number) {
   int32_t tensor = spread->sizes[AXIS_TENSOR];
   int32_t data = spread->sizes[AXIS_DATA];
-  bool known = tensor > 0 && data > 0 && spread->sizes[AXIS_PIPELINE] > 0 && spread->sizes[AXIS_CONTEXT] <= 1;
-  if (!known || (int64_t)tensor * data * spread->sizes[AXIS_PIPELINE] != spread->world) {
+  int32_t context = spread->sizes[AXIS_CONTEXT] > 0 ? spread->sizes[AXIS_CONTEXT] : 1;
+  bool known = tensor > 0 && data > 0 && spread->sizes[AXIS_PIPELINE] > 0;
+  if (!known || known_product(spread) != spread->world) {
     return -1;
   }
   return axis == AXIS_TENSOR     ? number % tensor
-         : axis == AXIS_DATA     ? number / tensor % data
-         : axis == AXIS_PIPELINE ? number / tensor / data
+         : axis == AXIS_CONTEXT  ? number / tensor % context
+         : axis == AXIS_DATA     ? number / tensor / context % data
+         : axis == AXIS_PIPELINE ? number / tensor / context / data
                                  : -1;
 }
 
@@ -397,12 +399,12 @@ static int32_t data_place(const struct spread *spread, uint32_t rank) {
 
 /* Where the group along an axis is not known: by number, if that agrees with all groups that are. */
 static bool numbers_agree(const struct spread *spread) {
-  static const enum program_axis axes[] = {AXIS_TENSOR, AXIS_DATA, AXIS_PIPELINE};
   for (uint32_t rank = 0; rank < spread->job->ranks.count; rank++) {
     int32_t number = spread->job->ranks.items[rank].rank;
-    for (int i = 0; i < 3; i++) {
-      int32_t place = axes[i] == AXIS_DATA ? data_place(spread, rank) : place_in(spread, axes[i], rank);
-      int32_t expected = place_by_number(spread, axes[i], number);
+    for (int i = 0; i < PRODUCT_AXES; i++) {
+      enum program_axis axis = product_axes[i];
+      int32_t place = axis == AXIS_DATA ? data_place(spread, rank) : place_in(spread, axis, rank);
+      int32_t expected = place_by_number(spread, axis, number);
       if (expected < 0 || (place >= 0 && place != expected)) {
         return false;
       }
@@ -572,7 +574,7 @@ bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) {
     write_sizes(&spread);
     place_along(&spread, AXIS_TENSOR, by_number);
     place_along(&spread, AXIS_DATA, by_number);
-    place_along(&spread, AXIS_CONTEXT, false);
+    place_along(&spread, AXIS_CONTEXT, by_number);
     place_along(&spread, AXIS_EXPERT, false);
     place_stages(&spread, by_number);
   }

@@ -19,7 +19,7 @@ enum program_op {
   OP_LOSS /* rows x vocabulary */
 };
 
-enum { SHAPE_INPUTS = 12, SHAPE_DIMENSIONS = 4 }; /* as many as anything here asks for */
+enum { SHAPE_INPUTS = 12, SHAPE_DIMENSIONS = 5 }; /* as many as anything here asks for */
 
 struct program_dimensions {
   int count; /* 0: no tensor, or one of more dimensions than fit */

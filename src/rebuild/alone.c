@@ -55,6 +55,43 @@ static void find_starts(struct alone *alone) {
   }
 }
 
+/* ---- what puts in order what was gathered ---- */
+
+static bool tells_of_communication(const char *name) {
+  return strncmp(name, "nccl:", 5) == 0 || strncmp(name, "c10d::", 6) == 0 || strcmp(name, "record_param_comms") == 0;
+}
+
+/* The span in which a collective is asked for. */
+static uint32_t asked_within(const struct lumos_job *job, uint32_t t) {
+  uint32_t call = job->tasks.items[t].call, span = call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span;
+  while (span != LUMOS_NONE && tells_of_communication(lumos_string(job->strings, job->spans.items[span].name))) {
+    span = job->spans.items[span].parent;
+  }
+  return span;
+}
+
+/* Pieces of sequences, which ranks gather and scatter by rank, are put in order beside that. */
+static void take_orders(const struct alone *alone) {
+  const struct lumos_job *job = alone->job;
+  uint8_t *within = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    bool pieces = alone->gone[t] && job->tasks.items[t].kind == LUMOS_COLLECTIVE;
+    uint32_t span = pieces && rebuild_role_of(job, t) == LUMOS_CONTEXT ? asked_within(job, t) : LUMOS_NONE;
+    if (span != LUMOS_NONE) {
+      within[span] = 1;
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    uint32_t call = lumos_on_stream(job, &job->tasks.items[t]) ? job->tasks.items[t].call : LUMOS_NONE;
+    uint32_t span = call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span;
+    uint32_t parent = span == LUMOS_NONE ? LUMOS_NONE : job->spans.items[span].parent;
+    bool orders = parent != LUMOS_NONE && within[parent] != 0 &&
+                  strcmp(lumos_string(job->strings, job->spans.items[span].name), "aten::index_select") == 0;
+    alone->gone[t] |= orders;
+  }
+  free(within);
+}
+
 /* ---- waits ---- */
 
 static bool awaits(const struct alone *alone, const struct lumos_task *task) {
@@ -153,6 +190,7 @@ static void strip(struct alone *alone) {
   alone->works = lumos_allocate_zeroed(job->spans.count + 1, 1);
   alone->emptied = lumos_allocate_zeroed(job->spans.count + 1, 1);
   find_starts(alone);
+  take_orders(alone);
   lumos_job_take_along(job, alone->gone);
   for (size_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_THREAD) {

@@ -79,6 +79,7 @@ static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
          : strcmp(name, "vp") == 0            ? &asked->chunks
          : strcmp(name, "dp") == 0            ? &asked->replicas
          : strcmp(name, "tp") == 0            ? &asked->shards
+         : strcmp(name, "cp") == 0            ? &asked->contexts
          : strcmp(name, "bucket-mb") == 0     ? &asked->bucket_mb
                                               : NULL;
 }
@@ -155,6 +156,7 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "vp", asked->chunks);
   tell_number(text, "dp", asked->replicas);
   tell_number(text, "tp", asked->shards);
+  tell_number(text, "cp", asked->contexts);
   tell_number(text, "bucket-mb", asked->bucket_mb);
   tell_text(text, "learn-from", asked->learn_from);
   tell_word(text, "sequence-parallel", asked->sequence_parallel, "on", "off");

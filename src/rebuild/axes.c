@@ -1,11 +1,13 @@
 #include "rebuild/axes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static unsigned rebuild_axes_of_role(uint8_t role) {
   return role == LUMOS_TENSOR     ? REBUILD_TENSOR
          : role == LUMOS_PIPELINE ? REBUILD_PIPELINE
          : role == LUMOS_DATA     ? REBUILD_DATA
+         : role == LUMOS_CONTEXT  ? REBUILD_CONTEXT
                                   : 0;
 }
 
@@ -16,7 +18,7 @@ static bool is_numbered(const struct lumos_job *job, const struct lumos_parallel
     const struct lumos_rank *rank = &job->ranks.items[r];
     const struct lumos_parallel *at = &rank->parallel;
     numbered = rank->has_parallel && at->tp >= 0 && at->tp < sizes->tp && at->dp >= 0 && at->dp < sizes->dp &&
-               at->pp >= 0 && at->pp < sizes->pp && rank->rank == rebuild_number_at(sizes, at->tp, at->pp, at->dp);
+               at->pp >= 0 && at->pp < sizes->pp && rank->rank == rebuild_number_at(sizes, at);
   }
   return numbered;
 }
@@ -41,8 +43,11 @@ static bool find_place(const struct lumos_job *job, struct numbering *numbering,
   uint32_t rank = lumos_job_rank(job, number);
   const struct lumos_parallel *sizes = rank == LUMOS_NONE && number >= 0 ? sizes_of(job, numbering) : NULL;
   if (sizes != NULL) {
-    *at = (struct lumos_parallel){
-        .tp = number % sizes->tp, .pp = number / sizes->tp / sizes->dp, .dp = number / sizes->tp % sizes->dp};
+    int32_t contexts = rebuild_contexts_of(sizes), column = number / sizes->tp / contexts;
+    *at = (struct lumos_parallel){.tp = number % sizes->tp,
+                                  .pp = column / sizes->dp,
+                                  .dp = column % sizes->dp,
+                                  .cp = sizes->cp > 0 ? number / sizes->tp % contexts : LUMOS_ABSENT_INT};
     return true;
   }
   if (rank != LUMOS_NONE) {
@@ -51,7 +56,7 @@ static bool find_place(const struct lumos_job *job, struct numbering *numbering,
   return rank != LUMOS_NONE && job->ranks.items[rank].has_parallel;
 }
 
-unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role) {
+static unsigned axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role) {
   struct lumos_parallel first = {0}, at;
   struct numbering numbering = {0};
   uint32_t known = 0;
@@ -62,10 +67,31 @@ unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint
       axes |= at.tp != first.tp ? REBUILD_TENSOR : 0U;
       axes |= at.pp != first.pp ? REBUILD_PIPELINE : 0U;
       axes |= at.dp != first.dp ? REBUILD_DATA : 0U;
+      axes |= at.cp != first.cp ? REBUILD_CONTEXT : 0U;
       known++;
     }
   }
   return axes | (known < count || count == 1 ? rebuild_axes_of_role(role) : 0U);
+}
+
+/* A group without a role that has all ranks. */
+static bool is_world(const struct lumos_job *job, const struct lumos_group *group) {
+  const struct lumos_rank *rank = &job->ranks.items[group->rank];
+  return group->role == 0 && (group->size == rank->world || (int64_t)group->size == (int64_t)job->ranks.count);
+}
+
+/* PyTorch's own group of all ranks, whatever it is used for. */
+static bool is_default(const struct lumos_job *job, const struct lumos_group *group) {
+  return strcmp(lumos_string(job->strings, group->name), "default_pg") == 0;
+}
+
+/* Those that sum gradients along contexts do so along replicas, of which there may be one. */
+unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_group *group) {
+  unsigned axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
+  if (is_world(job, group) || ((axes & REBUILD_CONTEXT) != 0 && is_default(job, group))) {
+    axes |= REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA | REBUILD_CONTEXT;
+  }
+  return axes | (group->role == LUMOS_DATA && (axes & REBUILD_CONTEXT) != 0 ? REBUILD_DATA : 0U);
 }
 
 static const struct lumos_group *group_of(const struct lumos_job *job, lumos_string_id id) {
@@ -84,15 +110,20 @@ unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lu
       !rebuild_is_pair(collective) && (int64_t)count < collective->size ? group_of(job, collective->group) : NULL;
   unsigned axes = 0;
   if (group != NULL && group->member_count > 0) {
-    axes = rebuild_axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
+    axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
   } else {
     int32_t *ranks = lumos_allocate(count * sizeof *ranks);
     for (uint32_t m = 0; m < count; m++) {
       uint32_t task = job->members.items[collective->member_first + m];
       ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].rank;
     }
-    axes = rebuild_axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
+    axes = axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
     free(ranks);
+  }
+  if ((axes & REBUILD_CONTEXT) != 0 &&
+      !rebuild_is_pair(collective)) { /* of one replica it is the group that tells what for */
+    group = group_of(job, collective->group);
+    axes |= group == NULL ? 0U : rebuild_axes_of_group(job, group);
   }
   return axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U);
 }
@@ -108,20 +139,35 @@ int32_t rebuild_axes_count(const struct rebuild_plan *plan, const struct lumos_p
     return 0;
   }
   return ((axes & REBUILD_TENSOR) != 0 ? sizes->tp : 1) * ((axes & REBUILD_PIPELINE) != 0 ? stages : 1) *
-         ((axes & REBUILD_DATA) != 0 ? sizes->dp : 1);
+         ((axes & REBUILD_DATA) != 0 ? sizes->dp : 1) *
+         ((axes & REBUILD_CONTEXT) != 0 ? rebuild_contexts_of(sizes) : 1);
+}
+
+/* Those of one replica of one stage. */
+static void list_column(const struct lumos_parallel *sizes, struct lumos_parallel at, unsigned axes,
+                        struct rebuild_numbers *numbers) {
+  bool tensors = (axes & REBUILD_TENSOR) != 0, contexts = (axes & REBUILD_CONTEXT) != 0;
+  struct lumos_parallel own = at;
+  for (int32_t c = contexts ? 0 : own.cp; c < (contexts ? rebuild_contexts_of(sizes) : own.cp + 1); c++) {
+    for (int32_t t = tensors ? 0 : own.tp; t < (tensors ? sizes->tp : own.tp + 1); t++) {
+      at.cp = c;
+      at.tp = t;
+      lumos_vector_push(numbers, rebuild_number_at(sizes, &at));
+    }
+  }
 }
 
 void rebuild_axes_list(const struct rebuild_plan *plan, const struct lumos_parallel *at, unsigned axes,
                        struct rebuild_numbers *numbers) {
   const struct lumos_parallel *sizes = &plan->model.sizes;
-  bool along[] = {(axes & REBUILD_TENSOR) != 0, (axes & REBUILD_PIPELINE) != 0, (axes & REBUILD_DATA) != 0};
+  bool stages = (axes & REBUILD_PIPELINE) != 0, replicas = (axes & REBUILD_DATA) != 0;
   numbers->count = 0;
-  for (int32_t p = along[1] ? 0 : at->pp; p < (along[1] ? sizes->pp : at->pp + 1); p++) {
+  for (int32_t p = stages ? 0 : at->pp; p < (stages ? sizes->pp : at->pp + 1); p++) {
     bool here = (axes & REBUILD_ENDS) == 0 || p == 0 || p == sizes->pp - 1;
-    for (int32_t d = along[2] ? 0 : at->dp; here && d < (along[2] ? sizes->dp : at->dp + 1); d++) {
-      for (int32_t t = along[0] ? 0 : at->tp; t < (along[0] ? sizes->tp : at->tp + 1); t++) {
-        lumos_vector_push(numbers, rebuild_number_at(sizes, t, p, d));
-      }
+    for (int32_t d = replicas ? 0 : at->dp; here && d < (replicas ? sizes->dp : at->dp + 1); d++) {
+      const struct lumos_parallel column = {
+          .tp = at->tp, .pp = p, .dp = d, .cp = at->cp > 0 ? at->cp : 0, .ep = LUMOS_ABSENT_INT};
+      list_column(sizes, column, axes, numbers);
     }
   }
 }

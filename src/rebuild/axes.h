@@ -5,11 +5,18 @@
 #include "rebuild/plan.h"
 
 /* Added up. At the ends: the first and the last stage of a pipeline alone. */
-enum rebuild_axis { REBUILD_TENSOR = 1, REBUILD_PIPELINE = 2, REBUILD_DATA = 4, REBUILD_ENDS = 8 };
+enum rebuild_axis {
+  REBUILD_TENSOR = 1,
+  REBUILD_PIPELINE = 2,
+  REBUILD_DATA = 4,
+  REBUILD_ENDS = 8,
+  REBUILD_CONTEXT = 16,
+  REBUILD_AXES = 32 /* sets of these */
+};
 
-/* Along which axes these recorded ranks (numbers) differ, as far as their places are known, by their numbers where they were
- * not recorded; and that of a group's role (0: none), where not all of them are, or it is one. */
-unsigned rebuild_axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role);
+/* Along which axes the ranks of a recorded group differ: as far as their places are known, by their numbers where they were
+ * not recorded; and that of its role, where not all of them are, or it is one. A group without a role that has all ranks: along all. */
+unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_group *group);
 
 /* Along which those do that take part in a recorded collective, and whether that is of the ends alone. */
 unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective);

@@ -642,7 +642,7 @@ static bool build_rank(struct emission *emission, const struct rebuild_plan *pla
     rebuild_groups_build(emission->other, rank, built, emission->builder);
     lumos_build_represents(emission->builder, built, rank->represents);
     const struct lumos_parallel *sizes = &plan->model.sizes;
-    lumos_build_coordinates(emission->builder, built, &rank->at, sizes->tp * sizes->pp * sizes->dp);
+    lumos_build_coordinates(emission->builder, built, &rank->at, sizes->tp * sizes->pp * rebuild_copies_of(sizes));
   }
   for (uint32_t l = like->lane_first; plan->begins_as_recorded && l < like->lane_first + like->lane_count; l++) {
     if (emission->from->lanes.items[l].kind == LUMOS_STREAM) {

@@ -60,12 +60,18 @@ static bool is_alone_of_several(const struct lumos_job *job, const struct rebuil
   return fold->shown.count == 1 && several && !joins_replicas(job);
 }
 
-static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size_t times, int32_t all) {
+enum axis { TENSORS, CONTEXTS, REPLICAS };
+
+static int32_t place_along(const struct lumos_parallel *at, enum axis axis) {
+  return axis == TENSORS ? at->tp : axis == CONTEXTS ? at->cp : at->dp;
+}
+
+static struct rebuild_fold fold(const struct lumos_job *job, enum axis axis, size_t times, int32_t all) {
   struct rebuild_fold fold = {.all = all};
   size_t kept = 0;
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     struct lumos_parallel at = rebuild_coordinates(&job->ranks.items[r]);
-    lumos_vector_push(&fold.shown, replicas ? at.dp : at.tp);
+    lumos_vector_push(&fold.shown, place_along(&at, axis));
   }
   lumos_vector_sort(&fold.shown, by_place);
   for (size_t i = 0; i < fold.shown.count; i++) {
@@ -74,7 +80,7 @@ static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size
     }
   }
   fold.shown.count = kept;
-  if (replicas) {
+  if (axis == REPLICAS) {
     drop_incomplete(&fold, job);
     kept = fold.shown.count;
     times = is_alone_of_several(job, &fold) ? 1 : times;
@@ -84,16 +90,24 @@ static struct rebuild_fold fold(const struct lumos_job *job, bool replicas, size
 }
 
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas) {
-  struct rebuild_fold replicated = fold(job, true, steps, replicas);
+  struct rebuild_fold replicated = fold(job, REPLICAS, steps, replicas);
   replicated.built = replicated.built < REBUILD_MOST_REPLICAS ? replicated.built : REBUILD_MOST_REPLICAS;
   return replicated;
 }
 
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards) {
   bool alone = job->models.count == 0 || job->models.items[0].sizes.tp <= 1;
-  struct rebuild_fold sharded = fold(job, false, alone ? steps : 1, shards);
+  struct rebuild_fold sharded = fold(job, TENSORS, alone ? steps : 1, shards);
   sharded.built = !alone || sharded.built < REBUILD_MOST_NEW_SHARDS ? sharded.built : REBUILD_MOST_NEW_SHARDS;
   return sharded;
+}
+
+struct rebuild_fold rebuild_fold_contexts(const struct lumos_job *job, size_t steps, int32_t contexts) {
+  struct rebuild_fold shared = fold(job, CONTEXTS, steps, contexts);
+  int32_t shown = (int32_t)shared.shown.count,
+          most = shown > REBUILD_MOST_NEW_CONTEXTS ? shown : REBUILD_MOST_NEW_CONTEXTS;
+  shared.built = shared.built < most ? shared.built : most;
+  return shared;
 }
 
 int32_t rebuild_fold_share(const struct rebuild_fold *fold, int32_t place) {

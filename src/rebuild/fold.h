@@ -12,7 +12,8 @@ struct rebuild_fold {          /* along an axis of the cluster */
 
 enum {
   REBUILD_MOST_REPLICAS = 8, /* that are built. Chosen: the slowest of more is estimated, each costs as much as a job */
-  REBUILD_MOST_NEW_SHARDS = 4 /* chosen, for the same reason */
+  REBUILD_MOST_NEW_SHARDS = 4, /* chosen, for the same reason */
+  REBUILD_MOST_NEW_CONTEXTS = 4
 };
 
 /* Replicas differ by which recorded one they are like, and by the recorded step: as many are built as there are such pairs,
@@ -21,6 +22,9 @@ enum {
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
 /* Of the shards of a layer as many as were recorded. Where layers were recorded whole shards differ by the recorded step. */
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards);
+/* Ranks that share sequences wait for each other in every layer: those that are more than were recorded differ by the recorded
+ * step, up to REBUILD_MOST_NEW_CONTEXTS of all. */
+struct rebuild_fold rebuild_fold_contexts(const struct lumos_job *job, size_t steps, int32_t contexts);
 
 /* How many ranks the one that is built at that place stands for. */
 int32_t rebuild_fold_share(const struct rebuild_fold *fold, int32_t place);

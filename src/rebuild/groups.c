@@ -32,18 +32,11 @@ static uint8_t *find_ends(const struct lumos_job *job) {
   return ends;
 }
 
-/* A group without a role that has all ranks. */
-static bool is_world(const struct lumos_job *job, const struct lumos_group *group) {
-  const struct lumos_rank *rank = &job->ranks.items[group->rank];
-  return group->role == 0 && (group->size == rank->world || (int64_t)group->size == (int64_t)job->ranks.count);
-}
-
 static void classify(struct rebuild_groups *groups, struct lumos_numbering *labels, struct lumos_numbering *numbers,
                      const uint8_t *ends, uint32_t g) {
   const struct lumos_job *job = groups->from;
   const struct lumos_group *group = &job->groups.items[g];
-  unsigned axes = rebuild_axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
-  axes |= is_world(job, group) ? REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA : 0U;
+  unsigned axes = rebuild_axes_of_group(job, group);
   axes |= (axes & REBUILD_PIPELINE) != 0 && ends[group->id] ? REBUILD_ENDS : 0U;
   const uint32_t label[] = {group->name, group->role, axes};
   uint32_t number = lumos_number_of(numbers, rebuild_label(labels, label, sizeof label / sizeof *label));
@@ -86,7 +79,8 @@ static uint32_t number_group(struct rebuild_groups *groups, uint32_t number, con
   unsigned axes = groups->classes.items[number].axes;
   const uint32_t label[] = {number, (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp,
                             (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp,
-                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp};
+                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp,
+                            (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)at->cp};
   return lumos_number_of(&groups->built, rebuild_label(&groups->labels, label, sizeof label / sizeof *label));
 }
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_AXES = 16 }; /* sets of enum rebuild_axis */
 enum { SCALARS = 256 }; /* bytes of a norm or a loss, at most, which are no parameters' (chosen) */
 
 struct operation {     /* of one member */
@@ -96,18 +95,18 @@ static void look_at_recorded(struct rebuild_joining *joining) {
 /* Ranks may number like streams differently. */
 static void count_streams(struct rebuild_joining *joining) {
   const struct lumos_job *job = joining->from;
-  uint8_t *there = lumos_allocate_zeroed(job->lanes.count, ALL_AXES);
-  joining->turns = lumos_allocate_zeroed(job->lanes.count, ALL_AXES * sizeof *joining->turns);
+  uint8_t *there = lumos_allocate_zeroed(job->lanes.count, REBUILD_AXES);
+  joining->turns = lumos_allocate_zeroed(job->lanes.count, REBUILD_AXES * sizeof *joining->turns);
   for (size_t c = 0; c < job->collectives.count; c++) {
     for (uint32_t m = 0; m < job->collectives.items[c].member_count; m++) {
       uint32_t lane = job->tasks.items[member_of(job, &job->collectives.items[c], m)].lane;
-      there[(size_t)lane * ALL_AXES + joining->axes[c]] = 1;
+      there[(size_t)lane * REBUILD_AXES + joining->axes[c]] = 1;
     }
   }
   for (size_t l = 1; l < job->lanes.count; l++) {
     bool same = job->lanes.items[l].rank == job->lanes.items[l - 1].rank;
-    for (size_t i = l * ALL_AXES; i < (l + 1) * ALL_AXES && same; i++) {
-      joining->turns[i] = joining->turns[i - ALL_AXES] + there[i - ALL_AXES];
+    for (size_t i = l * REBUILD_AXES; i < (l + 1) * REBUILD_AXES && same; i++) {
+      joining->turns[i] = joining->turns[i - REBUILD_AXES] + there[i - REBUILD_AXES];
     }
   }
   free(there);
@@ -206,7 +205,8 @@ bool rebuild_takes_part(const struct rebuild_joining *joining, const struct rebu
 /* From the stage to its neighbor: with several chunks a stage the last one's next is the first. */
 static struct way *way_from(struct rebuild_joining *joining, const struct rebuild_rank *rank, int32_t stage, bool up) {
   int32_t stages = joining->plan->pipeline.stages;
-  const uint32_t label[] = {(uint32_t)((stage + stages) % stages), up, (uint32_t)rank->at.tp, (uint32_t)rank->at.dp};
+  const uint32_t label[] = {(uint32_t)((stage + stages) % stages), up, (uint32_t)rank->at.tp, (uint32_t)rank->at.dp,
+                            (uint32_t)rank->at.cp};
   uint32_t way =
       lumos_number_of(&joining->way_numbers, rebuild_label(&joining->way_labels, label, sizeof label / sizeof *label));
   if (way == joining->ways.count) {
@@ -236,10 +236,12 @@ static uint32_t label_collective(struct rebuild_joining *joining, const struct r
                                  uint32_t like) {
   unsigned axes = joining->axes[collective];
   uint32_t lane = joining->from->tasks.items[like].lane;
-  const uint32_t label[] = {axes, joining->turns[(size_t)lane * ALL_AXES + axes],
+  const uint32_t label[] = {axes,
+                            joining->turns[(size_t)lane * REBUILD_AXES + axes],
                             (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
                             (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
-                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp};
+                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp,
+                            (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)rank->at.cp};
   return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
 }
 
@@ -269,7 +271,8 @@ void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *ra
   bool between_stages = false;
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1]; i++) {
     uint32_t collective = joining->of[i];
-    bool among = (joining->axes[collective] & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0;
+    unsigned axes = joining->axes[collective];
+    bool among = (axes & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0 && axes != REBUILD_CONTEXT;
     int64_t bytes = joining->from->collectives.items[collective].bytes;
     bool scales = among && (bytes == LUMOS_ABSENT || bytes > SCALARS);
     struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank, task};

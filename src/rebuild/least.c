@@ -104,8 +104,11 @@ struct carrying {
   struct front *fronts; /* by rank */
 };
 
+/* As ranks of the first stage are numbered. */
 static size_t column_of(const struct rebuild_plan *plan, const struct rebuild_rank *rank) {
-  return (size_t)rank->at.dp * (size_t)plan->model.sizes.tp + (size_t)rank->at.tp;
+  struct lumos_parallel first = rank->at;
+  first.pp = 0;
+  return (size_t)rebuild_number_at(&plan->model.sizes, &first);
 }
 
 static int32_t chunk_of(const struct rebuild_plan *plan, const struct rebuild_rank *rank,

@@ -309,7 +309,7 @@ static void read_slots(const struct rebuild_rank *rank, int32_t step, struct reb
   }
 }
 
-/* Sums of gradients stand between the pieces of layers; what shards of a layer tell each other is none. */
+/* Sums of gradients stand between the pieces of layers; what shards of a layer, or of a sequence, tell each other is none. */
 static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
   const struct lumos_job *job = blocks->job;
   for (uint32_t d = 0; d < block->device_count && block->part == 0 && !block->transfers; d++) {
@@ -317,7 +317,8 @@ static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_bl
     lumos_string_id group = lumos_detail_of(job, task)->comm.group;
     bool shards = false;
     for (size_t g = 0; g < job->groups.count; g++) {
-      shards = shards || (job->groups.items[g].id == group && job->groups.items[g].role == LUMOS_TENSOR);
+      uint8_t role = job->groups.items[g].role;
+      shards = shards || (job->groups.items[g].id == group && (role == LUMOS_TENSOR || role == LUMOS_CONTEXT));
     }
     if (task->kind == LUMOS_COLLECTIVE && !shards) {
       return true;
@@ -351,7 +352,7 @@ static const struct rebuild_rank *rank_at(const struct rebuild_plan *plan, int32
                                           const struct lumos_parallel *column) {
   for (size_t r = 0; r < plan->ranks.count; r++) {
     const struct lumos_parallel *at = &plan->ranks.items[r].at;
-    if (at->pp == stage && at->tp == column->tp && at->dp == column->dp) {
+    if (at->pp == stage && at->tp == column->tp && at->dp == column->dp && at->cp == column->cp) {
       return &plan->ranks.items[r];
     }
   }

@@ -40,9 +40,18 @@ struct rebuild_plan {
   LUMOS_VECTOR(struct rebuild_rank) ranks;
 };
 
-/* The number of a rank: they rise along stages last, as those of Megatron-LM do. */
-static inline int32_t rebuild_number_at(const struct lumos_parallel *sizes, int32_t tp, int32_t pp, int32_t dp) {
-  return (pp * sizes->dp + dp) * sizes->tp + tp;
+/* Ranks that share each sequence; 1: each has whole ones. */
+static inline int32_t rebuild_contexts_of(const struct lumos_parallel *sizes) { return sizes->cp > 0 ? sizes->cp : 1; }
+
+/* Ranks with the same parameters, which sum their gradients; at least 1. */
+static inline int32_t rebuild_copies_of(const struct lumos_parallel *sizes) {
+  return (sizes->dp > 0 ? sizes->dp : 1) * rebuild_contexts_of(sizes);
+}
+
+/* The number of a rank: they rise along tensors, contexts, replicas, then stages, as those of Megatron-LM do. */
+static inline int32_t rebuild_number_at(const struct lumos_parallel *sizes, const struct lumos_parallel *at) {
+  int32_t context = at->cp > 0 ? at->cp : 0;
+  return ((at->pp * sizes->dp + at->dp) * rebuild_contexts_of(sizes) + context) * sizes->tp + at->tp;
 }
 
 /* Add a block to what a rank does. */

@@ -94,12 +94,17 @@ static bool is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
          asked->shards == 0 && asked->recompute == 0 && asked->schedule == 0 && asked->chunks == 0 &&
          asked->split_count == 0 && asked->bucket_mb == 0 && asked->overlap_gradients == 0 &&
-         asked->distributed_optimizer == 0 && asked->sequence_parallel == 0;
+         asked->distributed_optimizer == 0 && asked->sequence_parallel == 0 && asked->contexts == 0;
 }
 
 static int32_t shards_asked(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   int32_t were = job->models.count == 0 ? 1 : job->models.items[0].sizes.tp;
   return asked->shards > 0 ? asked->shards : were > 0 ? were : 1;
+}
+
+static int32_t contexts_asked(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  int32_t were = job->models.count == 0 ? 1 : rebuild_contexts_of(&job->models.items[0].sizes);
+  return asked->contexts > 0 ? asked->contexts : were;
 }
 
 /* In how many parts tensor-parallel ranks will have a sequence between halves of layers. */
@@ -134,7 +139,8 @@ static struct lumos_job *build_folded(const struct rebuild_templates *templates,
                                       struct lumos_error *error) {
   struct lumos_job *built = rebuild_emit(templates, plan, error);
   const struct lumos_job *job = templates->blocks->job;
-  int32_t recorded = recorded_replicas(job);
+  const struct lumos_parallel *recorded =
+      job->models.count > 0 ? &job->models.items[0].sizes : &lumos_model_description_empty.sizes;
   bool slowed = false, done = built != NULL && rebuild_await_slowest(plan, built, recorded, &slowed, error);
   if (done && !slowed) {
     return built;
@@ -269,8 +275,8 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
 
 /* What it takes among other replicas is known only of collectives that several of their ranks recorded. */
 static void tell_kept(struct lumos_job *job, const struct lumos_job *from) {
-  int32_t was = from->models.count == 0 ? 0 : from->models.items[0].sizes.dp;
-  int32_t now = job->models.count == 0 ? 0 : job->models.items[0].sizes.dp;
+  int32_t was = from->models.count == 0 ? 0 : rebuild_copies_of(&from->models.items[0].sizes);
+  int32_t now = job->models.count == 0 ? 0 : rebuild_copies_of(&job->models.items[0].sizes);
   uint8_t *joined = lumos_allocate_zeroed(job->tasks.count, 1);
   int64_t kept = 0;
   for (size_t m = 0; m < job->members.count; m++) {
@@ -606,14 +612,29 @@ static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *a
                "whether each has a part of the sequence is not known; record the arguments of collectives "
                "with a later PyTorch, and kernels launched one by one, not as CUDA graphs");
   }
-  return lumos_reshape_sequence(job, shards, on, error);
+  return lumos_reshape_sequence(job, contexts_asked(job, asked), shards, on, error);
+}
+
+/* What shows how ranks share a sequence is a job in which they do. */
+static bool change_contexts(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  const struct lumos_rebuild as_recorded = {.contexts = 0};
+  int32_t were = contexts_asked(job, &as_recorded), will = contexts_asked(job, asked);
+  if (were == 1 && will > 1) {
+    return lumos_fail(
+        error,
+        "--cp %d: no context-parallel group was recovered from the recording, so what its ranks would tell "
+        "each other is not known; record a job with --context-parallel-size 2 (cp_comm_type=all_gather)",
+        will);
+  }
+  return were == will || lumos_reshape_contexts(job, will, error);
 }
 
 /* Do tasks have other sizes then? */
-static bool changes_shards(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+static bool changes_sizes(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   const struct lumos_rebuild as_recorded = {.shards = 0};
   bool parts = asked->sequence_parallel != 0 && lumos_parts_recorded(job) != asked->sequence_parallel;
-  return shards_asked(job, asked) != shards_asked(job, &as_recorded) || parts;
+  return shards_asked(job, asked) != shards_asked(job, &as_recorded) || parts ||
+         contexts_asked(job, asked) != contexts_asked(job, &as_recorded);
 }
 
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
@@ -631,7 +652,8 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool
     return false;
   }
   *untied = program_is_untied(job); /* told by sizes that the shards have now */
-  if (asked->shards > 0 && !lumos_reshape_shards(job, asked->shards, error)) {
+  if (!change_contexts(job, asked, error) ||
+      (asked->shards > 0 && !lumos_reshape_shards(job, contexts_asked(job, asked), asked->shards, error))) {
     return false;
   }
   return change_sequence(job, asked, error);
@@ -643,7 +665,7 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   if (!begin(job, asked, &untied, error)) {
     return false;
   }
-  bool reshaped = changes_shards(job, asked);
+  bool reshaped = changes_sizes(job, asked);
   const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
   bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
   struct lumos_job *built = build(job, prepared, asked, untied, error);

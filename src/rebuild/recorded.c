@@ -12,11 +12,27 @@ struct lumos_parallel rebuild_coordinates(const struct lumos_rank *rank) {
   at.tp = at.tp > 0 ? at.tp : 0;
   at.pp = at.pp > 0 ? at.pp : 0;
   at.dp = at.dp > 0 ? at.dp : 0;
+  at.cp = at.cp > 0 ? at.cp : 0;
   return at;
 }
 
-static bool has_known(const struct lumos_parallel *sizes) {
-  return (sizes->cp == LUMOS_ABSENT_INT || sizes->cp <= 1) && (sizes->ep == LUMOS_ABSENT_INT || sizes->ep <= 1);
+/* Ranks that pass keys on to each other do so while they attend, in another order of kernels for each of them. */
+static bool passes_on(const struct lumos_job *job) {
+  bool passes = false;
+  for (size_t t = 0; t < job->tasks.count && !passes; t++) {
+    passes = job->tasks.items[t].kind == LUMOS_P2P && rebuild_role_of(job, t) == LUMOS_CONTEXT;
+  }
+  return passes;
+}
+
+static bool check_axes(const struct lumos_job *job, const struct lumos_parallel *sizes, struct lumos_error *error) {
+  if (sizes->ep != LUMOS_ABSENT_INT && sizes->ep > 1) {
+    return lumos_fail(error, "a job with expert parallelism cannot be planned anew yet");
+  }
+  return rebuild_contexts_of(sizes) == 1 || !passes_on(job) ||
+         lumos_fail(error,
+                    "ranks of a context group pass keys and values on to each other, which cannot be planned anew; "
+                    "record a job that gathers them (cp_comm_type=all_gather)");
 }
 
 static int32_t at_least_one(int32_t size) { return size > 0 ? size : 1; }
@@ -335,11 +351,12 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
                                         .job = job,
                                         .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1},
                                         .replicas = at_least_one(model->sizes.dp),
+                                        .contexts = rebuild_contexts_of(&model->sizes),
                                         .layers = model->layers > 0 ? model->layers : 0};
   rebuild_steps_list(&recorded->steps, blocks);
   recorded->base = recorded->steps.items[step];
-  if (!has_known(&model->sizes)) {
-    return lumos_fail(error, "a job with context or expert parallelism cannot be planned anew yet");
+  if (!check_axes(job, &model->sizes, error)) {
+    return false;
   }
   if (recorded->layers > MOST_LAYERS || recorded->pipeline.stages > LUMOS_MOST_STAGES) {
     return lumos_fail(error, "a recording of %d layers on %d stages is more than can be planned from", recorded->layers,

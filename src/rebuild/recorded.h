@@ -14,7 +14,7 @@ struct rebuild_recorded {
   struct rebuild_passes *passes;    /* by rank */
   uint8_t *exchanges;               /* by block of that step: enum rebuild_transfer, added up; 0: none */
   struct rebuild_pipeline pipeline; /* schedule: 0 where the order of passes is that of none */
-  int32_t replicas, layers;
+  int32_t replicas, contexts, layers;
   int64_t shared_bytes; /* of the gradient that the ends of the pipeline sum, for they share those weights; 0: none */
   bool sums;            /* the last micro-batch's pass back has collectives that the first one's lacks: over replicas */
   bool apart;           /* gradients of weights have passes of their own */

@@ -9,6 +9,7 @@
 #include "rebuild/gradients.h"
 #include "rebuild/label.h"
 #include "rebuild/library.h"
+#include "rebuild/plan.h"
 #include "rebuild/roles.h"
 #include "rebuild/rooms.h"
 #include "rebuild/strip.h"
@@ -75,22 +76,29 @@ static const struct lumos_parallel *at(const struct reducing *reducing, uint32_t
   return &reducing->job->ranks.items[rank].parallel;
 }
 
-static void add_number(struct numbers *ranks, const struct reducing *reducing, int32_t tp, int32_t pp, int32_t dp) {
-  const struct lumos_parallel *sizes = &reducing->sizes;
-  lumos_vector_push(ranks, (pp * sizes->dp + dp) * sizes->tp + tp);
+static void add_number(struct numbers *ranks, const struct reducing *reducing, struct lumos_parallel place) {
+  lumos_vector_push(ranks, rebuild_number_at(&reducing->sizes, &place));
+}
+
+static void list_copies(struct numbers *ranks, const struct reducing *reducing, struct lumos_parallel place) {
+  for (place.dp = 0; place.dp < reducing->sizes.dp; place.dp++) {
+    for (place.cp = 0; place.cp < rebuild_contexts_of(&reducing->sizes); place.cp++) {
+      add_number(ranks, reducing, place);
+    }
+  }
 }
 
 static void list_ranks(struct numbers *ranks, const struct reducing *reducing, const struct lumos_parallel *own,
                        enum channel_of of) {
   const struct lumos_parallel *sizes = &reducing->sizes;
-  if (of == OF_ENDS) {
-    add_number(ranks, reducing, own->tp, 0, own->dp);
-    add_number(ranks, reducing, own->tp, sizes->pp - 1, own->dp);
+  struct lumos_parallel place = *own;
+  for (place.pp = 0; place.pp < sizes->pp && of == OF_ENDS; place.pp += sizes->pp - 1) {
+    add_number(ranks, reducing, place);
   }
-  for (int32_t dp = 0; dp < sizes->dp && of == OF_REPLICAS; dp++) {
-    add_number(ranks, reducing, own->tp, own->pp, dp);
+  if (of == OF_REPLICAS) {
+    list_copies(ranks, reducing, *own);
   }
-  for (int32_t rank = 0; rank < sizes->tp * sizes->pp * sizes->dp && of == OF_ALL; rank++) {
+  for (int32_t rank = 0; rank < sizes->tp * sizes->pp * rebuild_copies_of(sizes) && of == OF_ALL; rank++) {
     lumos_vector_push(ranks, rank);
   }
 }
@@ -108,7 +116,7 @@ static struct channel new_channel(const struct reducing *reducing, const struct 
 static uint32_t channel_for(struct reducing *reducing, uint32_t rank, enum channel_of of) {
   const struct lumos_parallel *own = at(reducing, rank);
   const uint32_t label[] = {of, of == OF_ALL ? 0 : (uint32_t)own->tp, of == OF_REPLICAS ? (uint32_t)own->pp : 0,
-                            of == OF_ENDS ? (uint32_t)own->dp : 0};
+                            of == OF_ENDS ? (uint32_t)own->dp : 0, of == OF_ENDS ? (uint32_t)own->cp : 0};
   uint32_t number =
       lumos_number_of(&reducing->numbers, rebuild_label(&reducing->labels, label, sizeof label / sizeof *label));
   if (number == reducing->channels.count) {
@@ -274,7 +282,7 @@ static uint32_t convert_share(struct reducing *reducing, const struct round *rou
                               struct rebuild_library_writer *writer, uint32_t behind) {
   double elements = 0;
   for (size_t i = 0; i < round->buckets.count; i++) {
-    elements += (double)round->buckets.items[i].elements / reducing->sizes.dp;
+    elements += (double)round->buckets.items[i].elements / rebuild_copies_of(&reducing->sizes);
   }
   const struct rebuild_operation operation = {.op = "aten::_foreach_copy_",
                                               .kernel =
@@ -608,11 +616,11 @@ static bool moves_layers(const struct lumos_model_description *was, const struct
 static struct reduction reduction_for(const struct rebuild_habits *habits, const struct lumos_job *from,
                                       const struct lumos_job *built, const struct lumos_rebuild *asked) {
   const struct lumos_model_description *was = &from->models.items[0], *now = &built->models.items[0];
-  bool several = was->sizes.dp > 1, ends = now->sizes.pp > 1 && was->sizes.pp <= 1;
+  bool several = rebuild_copies_of(&was->sizes) > 1, ends = now->sizes.pp > 1 && was->sizes.pp <= 1;
   bool differs = moves_layers(was, now, asked) || asked->bucket_mb > 0 || asked->overlap_gradients != 0 ||
                  asked->distributed_optimizer != 0;
   bool again = several && differs && habits->reduces && !habits->spreads;
-  return (struct reduction){.replicas = now->sizes.dp > 1 && (!several || again),
+  return (struct reduction){.replicas = rebuild_copies_of(&now->sizes) > 1 && (!several || again),
                             .again = again,
                             .ends = ends,
                             .bucket_bytes = (int64_t)asked->bucket_mb * 1000000,
@@ -626,11 +634,11 @@ static bool check_habits(const struct rebuild_habits *habits, const struct lumos
   if (asked->bucket_mb == 0 && asked->overlap_gradients == 0 && asked->distributed_optimizer == 0) {
     return true;
   }
-  if (built->models.items[0].sizes.dp <= 1) {
+  if (rebuild_copies_of(&built->models.items[0].sizes) <= 1) {
     return lumos_fail(error, "one replica reduces no gradients: --bucket-mb, --overlap-gradients and "
                              "--distributed-optimizer need --dp 2 at least");
   }
-  return from->models.items[0].sizes.dp <= 1 || (habits->reduces && !habits->spreads) ||
+  return rebuild_copies_of(&from->models.items[0].sizes) <= 1 || (habits->reduces && !habits->spreads) ||
          lumos_fail(error,
                     habits->spreads
                         ? "the recorded replicas spread their parameters (FSDP), so gradients cannot be reduced in "
@@ -656,7 +664,7 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
                                                .overlaps = reduction->again ? habits->overlaps : reduction->overlaps,
                                                .bucket_bytes = known != LUMOS_ABSENT ? known : 0,
                                                .tied = reducing->gradients.tied,
-                                               .replicas = reducing->sizes.dp,
+                                               .replicas = rebuild_copies_of(&reducing->sizes),
                                                .recorded_bytes = reduction->again ? habits->bytes : 0,
                                                .recorded_elements = reducing->gradients.elements,
                                                .resized = lumos_job_edited(from)};
@@ -708,11 +716,13 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
     return true;
   }
   struct reducing reducing = {.job = built, .from = from};
-  if (from->models.items[0].sizes.dp > 1) {
+  bool alone = rebuild_copies_of(&built->models.items[0].sizes) == 1;
+  bool were = rebuild_copies_of(&from->models.items[0].sizes) > 1;
+  if (were) {
     rebuild_habits_find(&reducing.habits, from);
   }
   bool done = check_habits(&reducing.habits, from, built, asked, error);
-  if (done && built->models.items[0].sizes.dp <= 1 && from->models.items[0].sizes.dp > 1) {
+  if (done && alone && were) {
     rebuild_strip(built, from, REBUILD_STRIP_ALL);
   }
   reducing.reduction = reduction_for(&reducing.habits, from, built, asked);

@@ -26,7 +26,7 @@ static uint32_t rank_at(const struct replan *replan, int32_t stage, const struct
   uint32_t found = LUMOS_NONE;
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     struct lumos_parallel own = rebuild_coordinates(&job->ranks.items[r]);
-    if (own.pp == stage && own.tp == like->tp && own.dp == like->dp) {
+    if (own.pp == stage && own.tp == like->tp && own.dp == like->dp && own.cp == like->cp) {
       return r;
     }
     found = own.pp == stage && found == LUMOS_NONE ? r : found;
@@ -109,7 +109,8 @@ static bool scale_frame(const struct replan *replan, const struct rebuild_chunk 
   const struct lumos_rebuild *to = &replan->to;
   int64_t scale = find_scale(replan, chunks, frame->like);
   bool shards = to->distributed_optimizer == 0 ? recorded->sharded : to->distributed_optimizer == LUMOS_SWITCH_ON;
-  int64_t kernels = scale * (recorded->sharded ? recorded->replicas : 1) / (shards ? to->replicas : 1);
+  int64_t were = recorded->sharded ? (int64_t)recorded->replicas * recorded->contexts : 1;
+  int64_t kernels = scale * were / (shards ? (int64_t)to->replicas * to->contexts : 1);
   if (scale >= INT32_MAX || kernels >= INT32_MAX) {
     return lumos_fail(error,
                       "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
@@ -130,7 +131,7 @@ static bool add_rank(struct replan *replan, const struct rebuild_chunk *chunks, 
     return lumos_fail(error, "no rank of stage %d was recorded; record one of every stage at least", stage);
   }
   struct rebuild_rank rank = {.like = like, .represents = represents, .at = *real};
-  rank.number = rebuild_number_at(&replan->plan->model.sizes, real->tp, real->pp, real->dp);
+  rank.number = rebuild_number_at(&replan->plan->model.sizes, real);
   struct rebuild_writer writer = {.recorded = recorded,
                                   .to = &replan->plan->pipeline,
                                   .chunks = chunks,
@@ -158,29 +159,55 @@ static void find_chunks(const struct replan *replan, int32_t stage, struct rebui
   }
 }
 
+struct folds { /* ranks of a stage */
+  struct rebuild_fold replicas, contexts, shards;
+};
+
+/* The one built at these places; where sequences are not shared it has none along contexts. */
+static bool add_folded(struct replan *replan, const struct rebuild_chunk *chunks, const struct folds *folds,
+                       struct lumos_parallel real, struct lumos_error *error) {
+  const struct rebuild_fold *replicas = &folds->replicas, *contexts = &folds->contexts, *shards = &folds->shards;
+  struct lumos_parallel place = real;
+  size_t turns = (size_t)real.dp / replicas->shown.count + (size_t)real.cp / contexts->shown.count +
+                 (size_t)real.tp / shards->shown.count;
+  int32_t represents = rebuild_fold_share(replicas, real.dp) * rebuild_fold_share(contexts, real.cp) *
+                       rebuild_fold_share(shards, real.tp);
+  place.tp = shards->shown.items[(size_t)real.tp % shards->shown.count];
+  place.cp = contexts->shown.items[(size_t)real.cp % contexts->shown.count];
+  place.dp = replicas->shown.items[(size_t)real.dp % replicas->shown.count];
+  real.cp = replan->plan->model.sizes.cp > 0 ? real.cp : LUMOS_ABSENT_INT;
+  return add_rank(replan, chunks, &place, &real, represents, (uint32_t)turns, error);
+}
+
+static bool add_stage(struct replan *replan, int32_t stage, const struct folds *folds,
+                      const struct rebuild_chunk *chunks, struct lumos_error *error) {
+  bool done = true;
+  for (int32_t d = 0; d < folds->replicas.built && done; d++) {
+    for (int32_t c = 0; c < folds->contexts.built && done; c++) {
+      for (int32_t t = 0; t < folds->shards.built && done; t++) {
+        done = add_folded(replan, chunks, folds, (struct lumos_parallel){t, stage, d, c, LUMOS_ABSENT_INT}, error);
+      }
+    }
+  }
+  return done;
+}
+
 /* Every recorded rank of the first stage stands for a column of the pipeline. */
 static bool add_ranks(struct replan *replan, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   const struct lumos_parallel *sizes = &replan->plan->model.sizes;
-  struct rebuild_fold replicas = rebuild_fold_replicas(recorded->job, recorded->steps.count, sizes->dp);
-  struct rebuild_fold shards = rebuild_fold_shards(recorded->job, recorded->steps.count, sizes->tp);
+  struct folds folds = {rebuild_fold_replicas(recorded->job, recorded->steps.count, sizes->dp),
+                        rebuild_fold_contexts(recorded->job, recorded->steps.count, rebuild_contexts_of(sizes)),
+                        rebuild_fold_shards(recorded->job, recorded->steps.count, sizes->tp)};
   struct rebuild_chunk *chunks = lumos_allocate((size_t)replan->to.chunks * sizeof *chunks);
   bool done = true;
   for (int32_t s = 0; s < replan->to.stages && done; s++) {
     find_chunks(replan, s, chunks);
-    for (int32_t d = 0; d < replicas.built && done; d++) {
-      for (int32_t t = 0; t < shards.built && done; t++) {
-        struct lumos_parallel real = {t, s, d, LUMOS_ABSENT_INT, LUMOS_ABSENT_INT}, place = real;
-        place.tp = shards.shown.items[(size_t)t % shards.shown.count];
-        place.dp = replicas.shown.items[(size_t)d % replicas.shown.count];
-        done =
-            add_rank(replan, chunks, &place, &real, rebuild_fold_share(&replicas, d) * rebuild_fold_share(&shards, t),
-                     (uint32_t)((size_t)d / replicas.shown.count + (size_t)t / shards.shown.count), error);
-      }
-    }
+    done = add_stage(replan, s, &folds, chunks, error);
   }
-  lumos_vector_free(&replicas.shown);
-  lumos_vector_free(&shards.shown);
+  lumos_vector_free(&folds.replicas.shown);
+  lumos_vector_free(&folds.contexts.shown);
+  lumos_vector_free(&folds.shards.shown);
   free(chunks);
   return done;
 }
@@ -260,9 +287,11 @@ static bool check_sizes(const struct replan *replan, struct lumos_error *error) 
     return lumos_fail(error, "%d stages%s are more than the %d that can be planned", sizes->pp,
                       replan->to.chunks > 1 ? " of so many chunks" : "", LUMOS_MOST_STAGES);
   }
-  return (int64_t)sizes->pp * sizes->dp <= MOST_RANKS / sizes->tp ||
-         lumos_fail(error, "%d x %d x %d ranks are more than the %d that can be planned", sizes->tp, sizes->pp,
-                    sizes->dp, MOST_RANKS);
+  int32_t contexts = rebuild_contexts_of(sizes);
+  return ((int64_t)sizes->pp * sizes->dp <= MOST_RANKS / sizes->tp &&
+          (int64_t)sizes->pp * sizes->dp * sizes->tp <= MOST_RANKS / contexts) ||
+         lumos_fail(error, "%d x %d x %d%s ranks are more than the %d that can be planned", sizes->tp, sizes->pp,
+                    sizes->dp, contexts > 1 ? ", times those of context groups," : "", MOST_RANKS);
 }
 
 static int32_t chosen(int32_t asked, int32_t recorded) { return asked > 0 ? asked : recorded; }
@@ -313,10 +342,11 @@ static bool check_attention(const struct replan *replan, struct lumos_error *err
                            "graphs");
 }
 
-/* What a replica's share is of the recorded one. */
-static int32_t share_of(const struct rebuild_recorded *recorded, int32_t replicas) {
-  int64_t share = (int64_t)LUMOS_WHOLE_SHARE * recorded->replicas / replicas;
-  return replicas == recorded->replicas ? 0 : share < 1 ? 1 : share < INT32_MAX ? (int32_t)share : INT32_MAX;
+/* What a rank's share of the parameters is of the recorded one. */
+static int32_t share_of(const struct rebuild_recorded *recorded, const struct lumos_rebuild *to) {
+  int64_t were = (int64_t)recorded->replicas * recorded->contexts, are = (int64_t)to->replicas * to->contexts;
+  int64_t share = LUMOS_WHOLE_SHARE * were / are;
+  return are == were ? 0 : share < 1 ? 1 : share < INT32_MAX ? (int32_t)share : INT32_MAX;
 }
 
 static bool settle(struct replan *replan, const struct lumos_rebuild *asked, struct lumos_error *error) {
@@ -328,6 +358,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->stages = chosen(to->stages, recorded->pipeline.stages);
   to->replicas = chosen(to->replicas, recorded->replicas);
   to->shards = chosen(to->shards, chosen(replan->plan->model.sizes.tp, 1));
+  to->contexts = chosen(to->contexts, recorded->contexts);
   if (!settle_schedule(replan, error)) {
     return false;
   }
@@ -338,9 +369,10 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   model->sizes.tp = to->shards;
   model->sizes.pp = to->stages;
   model->sizes.dp = to->replicas;
+  model->sizes.cp = model->sizes.cp > 0 ? to->contexts : model->sizes.cp;
   replan->plan->pipeline =
       (struct rebuild_pipeline){to->schedule, to->stages, to->chunks, to->micro_batches, recorded->pipeline.joint};
-  replan->plan->shares = share_of(recorded, to->replicas);
+  replan->plan->shares = share_of(recorded, to);
   return check_sizes(replan, error) && split_layers(replan, error);
 }
 

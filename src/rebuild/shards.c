@@ -7,6 +7,7 @@
 #include "rebuild/gradients.h"
 #include "rebuild/halves.h"
 #include "rebuild/library.h"
+#include "rebuild/plan.h"
 #include "rebuild/roles.h"
 #include "rebuild/supply.h"
 #include "transform/parts.h"
@@ -381,7 +382,7 @@ static bool add_sums(struct sharding *sharding, const struct lumos_job *from, st
   struct rebuild_ends ends;
   sharding->size = model->sizes.tp;
   sharding->activations = rebuild_activation_bytes(from);
-  sharding->tokens = (int64_t)model->sequence * model->micro_batch;
+  sharding->tokens = (int64_t)model->sequence * model->micro_batch / rebuild_contexts_of(&model->sizes);
   uint32_t *likes = rebuild_find_likes(built, from);
   rebuild_ends_find(&ends, built, from, likes);
   bool done = check(sharding, &ends, error) && weave_sums(sharding, from, &ends, error);

@@ -28,23 +28,31 @@ struct step_apart {
 };
 LUMOS_VECTOR_TYPE(steps_apart, struct step_apart);
 
-/* False: it is no communication of one rank of each replica with the others. */
+static bool is_elsewhere(const struct lumos_parallel *one, const struct lumos_parallel *other) {
+  return one->tp != other->tp || one->pp != other->pp;
+}
+
+/* False: it is no communication of one rank of each replica, or of those that share its sequences, with the others. */
 static bool measure(const struct survey *survey, const struct lumos_collective *collective, struct apart *apart) {
   const struct lumos_job *job = survey->built;
-  bool there[REBUILD_MOST_REPLICAS] = {false};
+  int32_t there[REBUILD_MOST_REPLICAS] = {0}, of_each = (int32_t)collective->member_count / survey->replicas;
+  const struct lumos_parallel *first = NULL;
   *apart = (struct apart){.mean = 0};
-  if (collective->member_count != (uint32_t)survey->replicas) {
+  if (collective->member_count != (uint32_t)of_each * (uint32_t)survey->replicas) {
     return false;
   }
   for (uint32_t m = 0; m < collective->member_count; m++) {
     uint32_t task = job->members.items[collective->member_first + m];
-    int32_t replica = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].parallel.dp;
-    if (replica < 0 || replica >= survey->replicas || there[replica] || survey->runs[task].start == LUMOS_ABSENT) {
+    const struct lumos_parallel *at = &job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].parallel;
+    first = first == NULL ? at : first;
+    if (at->dp < 0 || at->dp >= survey->replicas || there[at->dp]++ == of_each || is_elsewhere(at, first) ||
+        survey->runs[task].start == LUMOS_ABSENT) {
       return false;
     }
-    there[replica] = true;
-    apart->late[replica] = (double)survey->runs[task].start;
-    apart->mean += apart->late[replica] / survey->replicas;
+    apart->late[at->dp] = fmax(apart->late[at->dp], (double)survey->runs[task].start);
+  }
+  for (int32_t r = 0; r < survey->replicas; r++) {
+    apart->mean += apart->late[r] / survey->replicas;
   }
   for (int32_t r = 0; r < survey->replicas; r++) {
     apart->late[r] -= apart->mean;
@@ -191,7 +199,14 @@ static int32_t count_replicas(const struct rebuild_plan *plan) {
   return count;
 }
 
-bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built, int32_t recorded, bool *slowed,
+/* More ranks that share sequences than were recorded wait for GPUs of which nothing was measured. */
+static double unsure_of_contexts(const struct rebuild_plan *plan, int32_t recorded) {
+  static const double OF_LARGEST = 0.6; /* as above */
+  int32_t all = rebuild_contexts_of(&plan->model.sizes);
+  return all <= recorded ? 0 : GPUS_DIFFER * hypot(expected_maximum(all) - expected_maximum(recorded), OF_LARGEST);
+}
+
+static bool await_replicas(struct rebuild_plan *plan, const struct lumos_job *built, int32_t recorded, bool *slowed,
                            struct lumos_error *error) {
   const struct lumos_sim_options options = {.model = LUMOS_MODEL_LUMOS};
   struct survey survey = {.built = built, .replicas = count_replicas(plan)};
@@ -214,5 +229,12 @@ bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *bu
   lumos_vector_free(&survey.worst);
   lumos_numbering_free(&survey.places);
   free(runs);
+  return done;
+}
+
+bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built,
+                           const struct lumos_parallel *recorded, bool *slowed, struct lumos_error *error) {
+  bool done = await_replicas(plan, built, recorded->dp > 0 ? recorded->dp : 1, slowed, error);
+  plan->unsure = hypot(plan->unsure, unsure_of_contexts(plan, rebuild_contexts_of(recorded)));
   return done;
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_AXES = 16 }; /* sets of enum rebuild_axis */
-
 struct voice {         /* of a rank, in what it has in common with others along some axes */
   uint64_t operations; /* all of them, in order */
   uint32_t count;
@@ -63,16 +61,17 @@ static void sing(const struct unison *unison, const struct rebuild_item *item, s
 static uint32_t place_of(struct unison *unison, const struct lumos_parallel *at, unsigned axes) {
   const uint32_t label[] = {axes, (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp,
                             (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp,
-                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp};
+                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp,
+                            (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)at->cp};
   return lumos_number_of(&unison->numbers, rebuild_label(&unison->labels, label, sizeof label / sizeof *label));
 }
 
 static bool check_rank(struct unison *unison, const struct rebuild_rank *rank, struct lumos_error *error) {
-  struct voice voices[ALL_AXES] = {0};
+  struct voice voices[REBUILD_AXES] = {0};
   for (size_t i = 0; i < rank->items.count; i++) {
     sing(unison, &rank->items.items[i], voices);
   }
-  for (unsigned axes = 1; axes < ALL_AXES; axes++) {
+  for (unsigned axes = 1; axes < REBUILD_AXES; axes++) {
     if (rebuild_axes_count(unison->plan, &rank->at, axes) < 2) {
       continue;
     }
@@ -102,7 +101,7 @@ static int by_number(const void *left, const void *right) {
 /* All ranks of a stage together stand for as many as it has. */
 static bool check_stage(const struct rebuild_plan *plan, int32_t stage, struct lumos_error *error) {
   const struct lumos_parallel *sizes = &plan->model.sizes;
-  int64_t sum = 0, all = (int64_t)sizes->tp * sizes->dp;
+  int64_t sum = 0, all = (int64_t)sizes->tp * rebuild_copies_of(sizes);
   for (size_t r = 0; r < plan->ranks.count; r++) {
     const struct rebuild_rank *rank = &plan->ranks.items[r];
     sum += rank->at.pp != stage ? 0 : rank->represents > 0 ? rank->represents : 1;
@@ -123,7 +122,8 @@ static bool check_places(const struct rebuild_plan *plan, struct lumos_error *er
     const struct lumos_parallel *at = &ranks[r]->at;
     bool twice = r > 0 && ranks[r - 1]->number == ranks[r]->number;
     bool there = at->tp >= 0 && at->tp < sizes->tp && at->pp >= 0 && at->pp < sizes->pp && at->dp >= 0 &&
-                 at->dp < sizes->dp && ranks[r]->number == rebuild_number_at(sizes, at->tp, at->pp, at->dp);
+                 at->dp < sizes->dp && at->cp < rebuild_contexts_of(sizes) &&
+                 ranks[r]->number == rebuild_number_at(sizes, at);
     legal = (there && !twice) ||
             lumos_fail(error, "the plan is not legal: rank %d stands at no place of its own", ranks[r]->number);
   }

@@ -17,6 +17,7 @@ static const char *const names[SWEEP_AXES] = {
     [SWEEP_MICRO_BATCH] = "micro-batch",
     [SWEEP_VOCAB] = "vocab",
     [SWEEP_TP] = "tp",
+    [SWEEP_CP] = "cp",
     [SWEEP_PP] = "pp",
     [SWEEP_DP] = "dp",
     [SWEEP_VP] = "vp",
@@ -154,9 +155,13 @@ void sweep_grid_for(const struct lumos_job *job, int32_t gpus, const char *given
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
   int32_t tp = model->sizes.tp > 0 ? model->sizes.tp : 1, pp = model->sizes.pp > 0 ? model->sizes.pp : 1;
-  int32_t dp = model->sizes.dp > 0 ? model->sizes.dp : 1, room = gpus > 0 ? gpus : tp * pp * dp;
+  int32_t dp = model->sizes.dp > 0 ? model->sizes.dp : 1, cp = model->sizes.cp > 0 ? model->sizes.cp : 1;
+  int32_t room = gpus > 0 ? gpus : tp * cp * pp * dp;
   if (tp > 1) {
     put_powers(out, given, SWEEP_TP, 2, room < MOST_SHARDS ? room : MOST_SHARDS);
+  }
+  if (cp > 1) {
+    put_powers(out, given, SWEEP_CP, 1, room < MOST_SHARDS ? room : MOST_SHARDS);
   }
   int32_t stages = model->layers > 0 && model->layers < room ? model->layers : room;
   put_powers(out, given, SWEEP_PP, 1, stages);

@@ -10,6 +10,7 @@
 
 enum sweep_axis {
   SWEEP_TP, /* the rebuild */
+  SWEEP_CP,
   SWEEP_PP,
   SWEEP_DP,
   SWEEP_SCHEDULE,

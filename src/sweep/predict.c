@@ -11,9 +11,10 @@
 
 /* ---- What is left open ---- */
 
+enum { MOST = 1 << 20 }; /* products of three of them are numbers */
+
 static bool read_number(const struct sweep_configuration *configuration, enum sweep_axis axis, int64_t recorded,
                         int64_t *number, struct lumos_error *error) {
-  enum { MOST = 1 << 20 }; /* products of three of them are numbers */
   const char *text = configuration->values[axis];
   char *end = NULL;
   *number = text == NULL ? recorded : strtoll(text, &end, 10);
@@ -82,16 +83,22 @@ static bool find_batch(struct sweep_plan *plan, const struct lumos_model_descrip
   return true;
 }
 
+static bool check_ranks(int64_t tp, int64_t cp, struct lumos_error *error) {
+  return tp * cp <= MOST ||
+         lumos_fail(error, "tp %lld times cp %lld is more than %d", (long long)tp, (long long)cp, MOST);
+}
+
 bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
                      const struct sweep_configuration *configuration, struct lumos_error *error) {
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
-  int64_t tp, pp, dp;
+  int64_t tp, cp, pp, dp;
   *plan = (struct sweep_plan){.gpus = LUMOS_ABSENT, .global_batch = LUMOS_ABSENT};
   return read_number(configuration, SWEEP_TP, or_one(model->sizes.tp), &tp, error) &&
+         read_number(configuration, SWEEP_CP, or_one(model->sizes.cp), &cp, error) && check_ranks(tp, cp, error) &&
          read_number(configuration, SWEEP_PP, or_one(model->sizes.pp), &pp, error) &&
          read_number(configuration, SWEEP_DP, 0, &dp, error) &&
-         find_replicas(plan, dp, or_one(model->sizes.dp), sweep->gpus, tp * pp, error) &&
+         find_replicas(plan, dp, or_one(model->sizes.dp), sweep->gpus, tp * cp * pp, error) &&
          find_batch(plan, model, configuration, error);
 }
 
@@ -241,8 +248,8 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
 int sweep_compare_sizes(const struct sweep_configuration *one, const struct sweep_configuration *other) {
   for (int axis = 0; axis < SWEEP_AXES; axis++) {
     const char *a = one->values[axis], *b = other->values[axis];
-    bool sizes =
-        axis == SWEEP_TP || axis == SWEEP_SEQUENCE_PARALLEL || (axis >= SWEEP_FIRST_SIZE && axis <= SWEEP_LAST_SIZE);
+    bool sizes = axis == SWEEP_TP || axis == SWEEP_CP || axis == SWEEP_SEQUENCE_PARALLEL ||
+                 (axis >= SWEEP_FIRST_SIZE && axis <= SWEEP_LAST_SIZE);
     int order = a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
     if (sizes && order != 0) {
       return order;

@@ -10,8 +10,9 @@
 /* ---- Terms ---- */
 
 /* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads; D
- * one head's features; X batch x heads; 1 one; E experts; K those that a token takes; in templates alone n: any number, which stays. */
-static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EK";
+ * one head's features; X batch x heads; 1 one; E experts; K those that a token takes; P pieces of a sequence, of which each rank that
+ * shares it has two; L their length; in templates alone n: any number, which stays. */
+static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EKPL";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
 
@@ -87,13 +88,32 @@ static void add_shifted(struct lumos_dimensions *dimensions, const struct lumos_
   dimensions->tokens = was[LUMOS_SEQUENCE] != now[LUMOS_SEQUENCE] || batch.was != batch.now;
 }
 
+/* Tokens: a rank's, those between halves of layers, and, of keys and values that were gathered, all. */
+static void add_tokens(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
+  const struct lumos_term whole = {.was = 1, .now = 1}, own = {.was = sizes->contexts_were, .now = sizes->contexts};
+  const struct lumos_term parts = {.was = own.was * sizes->parts_were, .now = own.now * sizes->parts};
+  const struct lumos_term pieces = {.was = 2 * own.was, .now = 2 * own.now};
+  const struct lumos_term all[] = {own, parts, whole};
+  const bool there[] = {true, sizes->parts_were > 1, own.was > 1};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (there[i]) {
+      add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, all[i]);
+      add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, all[i]);
+    }
+  }
+  if (own.was > 1) {
+    add_term(dimensions, 'P', pieces, whole);
+    add(dimensions, 'L', sizes, SIZES(LUMOS_SEQUENCE), 1, pieces);
+  }
+}
+
 /* Each token has as many rows as it takes experts. */
 static void add_experts(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
-  const struct lumos_term one = {.was = 1, .now = 1};
+  const struct lumos_term one = {.was = 1, .now = 1}, own = {.was = sizes->contexts_were, .now = sizes->contexts};
   if (sizes->experts > 0) {
     add_term(dimensions, 'E', (struct lumos_term){.was = sizes->experts, .now = sizes->experts}, one);
     add_term(dimensions, 'K', (struct lumos_term){.was = sizes->chosen, .now = sizes->chosen}, one);
-    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), sizes->chosen, one);
+    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), sizes->chosen, own);
   }
 }
 
@@ -122,13 +142,7 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
     }
   }
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
-  add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, one);
-  add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, one);
-  if (sizes->parts_were > 1) {
-    const struct lumos_term parts = {.was = sizes->parts_were, .now = sizes->parts};
-    add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), 1, parts);
-    add(dimensions, 'S', sizes, SIZES(LUMOS_SEQUENCE), 1, parts);
-  }
+  add_tokens(dimensions, sizes);
   add(dimensions, 'B', sizes, SIZES(LUMOS_MICRO_BATCH), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1, one);
   add(dimensions, 'D', sizes, SIZES(LUMOS_HEAD_DIM), 1,
@@ -166,12 +180,14 @@ static const char *const forms[][34] = {
      "1SS", "S1F", "T1F", "111", "EFF", "TKF", "TK1", "TKE", "ETK", "EKT", "nFF", NULL},
     {"BHSD", "SBHD", "BSHD", "S11D", "11SD", "1S1D", "BHSS", "B1SS", "11SS", "BHS1", "SBH1", "BSH1", "B11S", "SB1D",
      "BS1D", NULL},
+    {"PLBHD", NULL},
 };
 /* clang-format on */
 static const char *const whole[][12] = {{NULL},
-                                        {"T", "S", "B", "F", "1", "E", NULL},
+                                        {"T", "S", "B", "F", "1", "E", "P", NULL},
                                         {"BS", "SB", "T1", "1T", "SS", "TK", "TE", "ET", NULL},
                                         {"TKE", "ETK", "EKT", NULL},
+                                        {NULL},
                                         {NULL}};
 
 static const struct lumos_term *find_from(const struct lumos_dimensions *dimensions, char letter, int first,

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-enum { LUMOS_TERM_LETTERS = 10, LUMOS_MOST_TERMS = 16 };
+enum { LUMOS_TERM_LETTERS = 12, LUMOS_MOST_TERMS = 16 };
 
 struct lumos_term { /* a size, or a product of sizes, that a dimension may be */
   int64_t was, now;

@@ -253,14 +253,18 @@ static double factor_of_span(const struct reshaping *reshaping, const struct lum
   return over(elements_of(now, largest), elements_of(was, largest));
 }
 
-/* Where the shape is what a shard sends: its part of what all then have. */
-static double gathered_by_shards(const struct reshaping *reshaping, const struct lumos_task *task, uint32_t span) {
+/* Where the shape is what a rank sends: its part of what all then have. */
+static double gathered_by_all(const struct reshaping *reshaping, const struct lumos_task *task, uint32_t span) {
   const struct lumos_job *job = reshaping->job;
   const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
-  bool gathers = reshaping->roles[comm->group] == LUMOS_TENSOR &&
+  const struct lumos_sizes *sizes = &reshaping->sizes;
+  uint8_t role = reshaping->roles[comm->group];
+  bool gathers = (role == LUMOS_TENSOR || role == LUMOS_CONTEXT) &&
                  strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0 &&
                  strcmp(lumos_string(job->strings, job->spans.items[span].name), "record_param_comms") == 0;
-  return gathers ? (double)reshaping->sizes.shards / (double)reshaping->sizes.shards_were : 1;
+  return !gathers               ? 1
+         : role == LUMOS_TENSOR ? (double)sizes->shards / (double)sizes->shards_were
+                                : (double)sizes->contexts / (double)sizes->contexts_were;
 }
 
 /* Without shapes that are understood. */
@@ -294,7 +298,7 @@ static void find_factors(struct reshaping *reshaping) {
     bool strange = span != LUMOS_NONE && reshaping->strange[span] != 0;
     reshaping->basis[t] = span == LUMOS_NONE ? NOTHING : strange ? STRANGE_SHAPES : SHAPES;
     reshaping->factors[t] = reshaping->basis[t] == SHAPES
-                                ? factor_of_span(reshaping, task, span) * gathered_by_shards(reshaping, task, span)
+                                ? factor_of_span(reshaping, task, span) * gathered_by_all(reshaping, task, span)
                                 : factor_without(reshaping, task);
   }
 }
@@ -463,16 +467,17 @@ static void note_unknown(const struct reshaping *reshaping) {
 }
 
 /* What has no shapes cannot be divided among ranks. */
-static bool check_shards(const struct reshaping *reshaping, struct lumos_error *error) {
+static bool check_shapes(const struct reshaping *reshaping, struct lumos_error *error) {
   enum { MOST = 3 }; /* one in so many. Chosen */
-  bool divides = reshaping->sizes.shards != reshaping->sizes.shards_were;
+  const struct lumos_sizes *sizes = &reshaping->sizes;
+  bool contexts = sizes->contexts != sizes->contexts_were, divides = contexts || sizes->shards != sizes->shards_were;
   return !divides || reshaping->unknown <= reshaping->all / MOST ||
          lumos_fail(
              error,
-             "%.0f %% of the time of computing kernels is work whose shapes are not known, so how tensor-parallel "
+             "%.0f %% of the time of computing kernels is work whose shapes are not known, so how %s-parallel "
              "ranks divide it is not either; record with record_shapes=True, kernels launched one by one and not "
              "as CUDA graphs",
-             100 * (double)reshaping->unknown / (double)reshaping->all);
+             100 * (double)reshaping->unknown / (double)reshaping->all, contexts ? "context" : "tensor");
 }
 
 /* Frameworks fill buckets up to a size, so that more parameters make more of them; fully sharded replicas have none. */
@@ -568,11 +573,11 @@ static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
   }
   int64_t sequence = sizes->now[LUMOS_SEQUENCE];
   reshaping->parts_known = reshaping->ops != NULL || lumos_parts_recorded(reshaping->job) == LUMOS_SWITCH_ON;
-  return !reshaping->parts_known || sequence == LUMOS_ABSENT || sequence % sizes->parts == 0 ||
+  return !reshaping->parts_known || sequence == LUMOS_ABSENT || sequence % (sizes->parts * sizes->contexts) == 0 ||
          lumos_fail(error,
                     "a sequence of %lld tokens cannot be divided by the %lld ranks of a tensor-parallel group, each of "
                     "which has a part of it (--sequence-parallel)",
-                    (long long)sequence, (long long)sizes->parts);
+                    (long long)(sequence / sizes->contexts), (long long)sizes->parts);
 }
 
 static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
@@ -581,7 +586,8 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
   find_products(reshaping, reshaping->were);
   find_parameters(reshaping);
   reshaping->activations = ratio(&reshaping->sizes, LUMOS_SEQUENCE) * ratio(&reshaping->sizes, LUMOS_MICRO_BATCH) *
-                           ratio(&reshaping->sizes, LUMOS_HIDDEN);
+                           ratio(&reshaping->sizes, LUMOS_HIDDEN) * (double)reshaping->sizes.contexts_were /
+                           (double)reshaping->sizes.contexts;
   bool shaped = change_shapes(reshaping) > 0;
   if (shaped) {
     lumos_sizes_keep(job, &reshaping->sizes);
@@ -598,7 +604,7 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
                             "with record_shapes=True");
   }
   lumos_kernels_free(kernels);
-  return shaped && check_shards(reshaping, error);
+  return shaped && check_shapes(reshaping, error);
 }
 
 /* ops: what communication becomes; NULL: it stays, and each tensor-parallel rank has what it had of the sequence. */
@@ -649,9 +655,10 @@ bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct l
   return done;
 }
 
-bool lumos_reshape_sequence(struct lumos_job *job, int32_t shards, bool on, struct lumos_error *error) {
+bool lumos_reshape_sequence(struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
+                            struct lumos_error *error) {
   struct lumos_sizes sizes;
-  if (!lumos_sizes_in_parts(job, shards, on, &sizes, error)) {
+  if (!lumos_sizes_in_parts(job, contexts, shards, on, &sizes, error)) {
     return false;
   }
   lumos_string_id *ops = lumos_parts_ops(job, on);
@@ -663,9 +670,15 @@ bool lumos_reshape_sequence(struct lumos_job *job, int32_t shards, bool on, stru
   return done;
 }
 
-bool lumos_reshape_shards(struct lumos_job *job, int32_t shards, struct lumos_error *error) {
+bool lumos_reshape_contexts(struct lumos_job *job, int32_t contexts, struct lumos_error *error) {
   struct lumos_sizes sizes;
-  if (!lumos_sizes_on_shards(job, shards, &sizes, error)) {
+  return lumos_sizes_in_contexts(job, contexts, &sizes, error) &&
+         (sizes.contexts == sizes.contexts_were || reshape(job, &sizes, NULL, error));
+}
+
+bool lumos_reshape_shards(struct lumos_job *job, int32_t contexts, int32_t shards, struct lumos_error *error) {
+  struct lumos_sizes sizes;
+  if (!lumos_sizes_on_shards(job, contexts, shards, &sizes, error)) {
     return false;
   }
   if (sizes.shards == sizes.shards_were) {

@@ -42,8 +42,8 @@ static void read_experts(const struct lumos_job *job, struct lumos_sizes *sizes)
     return;
   }
   bool known = was[LUMOS_SEQUENCE] != LUMOS_ABSENT && was[LUMOS_MICRO_BATCH] != LUMOS_ABSENT;
-  struct lumos_experts experts =
-      lumos_experts_find(job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] : 0);
+  struct lumos_experts experts = lumos_experts_find(
+      job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] / sizes->contexts_were : 0);
   if (experts.chosen > 0 && experts.ffn <= LARGEST / sizes->shards_were && experts.count <= LARGEST &&
       experts.chosen <= experts.count) {
     sizes->experts = experts.count;
@@ -64,6 +64,8 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
   sizes->shards = sizes->shards_were;
   sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
   sizes->parts_were = sizes->parts = 1;
+  sizes->contexts_were = model.sizes.cp > 0 && model.sizes.cp <= LARGEST ? model.sizes.cp : 1;
+  sizes->contexts = sizes->contexts_were;
   sizes->experts = sizes->chosen = 0;
   read_experts(job, sizes);
 }
@@ -143,6 +145,17 @@ static bool derive(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES], str
   return true;
 }
 
+/* Each rank of a context group has an early and a late piece of a sequence, so that attention is as much for all of them. */
+static bool in_pieces(int64_t sequence, int64_t contexts) { return contexts == 1 || sequence % (2 * contexts) == 0; }
+
+static bool fail_pieces(const struct lumos_sizes *sizes, struct lumos_error *error) {
+  return lumos_fail(
+      error,
+      "a sequence of %lld tokens cannot be divided into two pieces for each of the %lld ranks of a context "
+      "group (--cp); give a multiple of %lld",
+      (long long)sizes->now[LUMOS_SEQUENCE], (long long)sizes->contexts, (long long)(2 * sizes->contexts));
+}
+
 /* What tensor parallelism divides must go up in its ranks; one key-value head may be on several. */
 static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
   static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY, LUMOS_SEQUENCE};
@@ -159,6 +172,9 @@ static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
     }
   }
   const int64_t *now = sizes->now;
+  if (now[LUMOS_SEQUENCE] != LUMOS_ABSENT && !in_pieces(now[LUMOS_SEQUENCE], sizes->contexts)) {
+    return fail_pieces(sizes, error);
+  }
   if (known(now, LUMOS_HEADS, LUMOS_KV_HEADS) && now[LUMOS_HEADS] % now[LUMOS_KV_HEADS] != 0) {
     return lumos_fail(error, "%lld heads cannot share %lld key-value heads evenly; give another --heads or --kv-heads",
                       (long long)now[LUMOS_HEADS], (long long)now[LUMOS_KV_HEADS]);
@@ -193,11 +209,26 @@ static int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct lumos_sizes *sizes,
+bool lumos_sizes_in_contexts(const struct lumos_job *job, int32_t contexts, struct lumos_sizes *sizes,
+                             struct lumos_error *error) {
+  read_model(job, sizes);
+  int64_t sequence = sizes->was[LUMOS_SEQUENCE];
+  sizes->contexts = contexts;
+  if (sequence == LUMOS_ABSENT) {
+    return lumos_fail(error,
+                      "--cp %d: the recording does not show how long sequences are, so what is divided is not known; "
+                      "record with record_shapes=True, and gather keys and values (cp_comm_type=all_gather)",
+                      contexts);
+  }
+  return in_pieces(sequence, contexts) || fail_pieces(sizes, error);
+}
+
+bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t contexts, int32_t shards, struct lumos_sizes *sizes,
                            struct lumos_error *error) {
   static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY};
   int64_t all = 0; /* what divides all of them divides this */
   read_model(job, sizes);
+  sizes->contexts_were = sizes->contexts = contexts;
   for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
     int64_t size = sizes->was[divided[i]];
     all = size == LUMOS_ABSENT ? all : common_divisor(size, all);
@@ -219,10 +250,11 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t shards, struct l
       shards, (long long)(above <= all && above - shards < shards - below ? above : below));
 }
 
-bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t shards, bool on, struct lumos_sizes *sizes,
-                          struct lumos_error *error) {
+bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
+                          struct lumos_sizes *sizes, struct lumos_error *error) {
   read_model(job, sizes);
   sizes->shards_were = sizes->shards = shards;
+  sizes->contexts_were = sizes->contexts = contexts;
   sizes->parts_were = on ? 1 : shards;
   sizes->parts = on ? shards : 1;
   return sizes->experts == 0 ||

@@ -52,6 +52,7 @@ rarely counted 'recomputation' 'shapes model' --layers 2 --hidden 512 --seq 512 
 rarely counted 'recomputation of attention' 'shapes model' --layers 2 --hidden 512 --seq 512 --micro-batches 2 --recompute selective
 rarely counted 'tensor parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2
 rarely counted 'sequence parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 256 --micro-batches 2 --tp 2 --sequence-parallel on
+counted 'context parallel' 'shapes model' --layers 2 --hidden 512 --heads 8 --seq 512 --micro-batches 2 --cp 4 --tp 2
 rarely counted 'pipeline' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2
 rarely counted 'interleaved' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2 --vp 2 --schedule interleaved --recompute full
 rarely counted 'zero bubble' 'shapes model' --layers 4 --hidden 512 --seq 256 --micro-batches 4 --pp 2 --schedule zb-h1

@@ -88,6 +88,8 @@ LUMOS_BIN=$bin "$source_folder/examples/traces/make-traces.sh" place --steps 2 &
 lumos-parse place/rank[01].json.gz -o place/job.parse
 lumos-graph place/job.parse -o place/job.graph
 lumos-sim place/job.graph -o place/job.sim
+emulated-cluster --quiet --plain --cp 2 --layers 2 --hidden 512 --seq 512 --vocab 4096 --micro-batches 2 --steps 2 shared || fail 'no traces of ranks that share sequences'
+lumos-graph shared/rank*.json -o place/cp2.graph
 cp -r place pristine
 
 run_example() {

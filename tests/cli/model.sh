@@ -34,6 +34,7 @@ model() {
 
 rarely model narrow --hidden 768 --heads 12 --head-dim 64 --ffn 2048 --seq 768 --vocab 30000 --micro-batch 3 --layers 2
 rarely model tensor --tp 2 --hidden 512 --heads 8 --head-dim 96 --ffn 1344 --seq 384 --vocab 5000 --micro-batch 2 --layers 2
+model contexts --cp 4 --tp 2 --hidden 768 --heads 8 --head-dim 64 --seq 512 --vocab 10000 --micro-batch 2 --layers 2
 model tensor-sequence --tp 4 --hidden 768 --heads 8 --head-dim 64 --seq 256 --vocab 10000 --micro-batch 4 --sequence-parallel on --layers 3
 rarely model stages --pp 2 --hidden 640 --heads 10 --ffn 1600 --seq 512 --vocab 3000 --layers 4
 rarely model data --dp 2 --hidden 1024 --heads 16 --ffn 3072 --seq 300 --vocab 50257 --layers 2

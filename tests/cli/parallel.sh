@@ -12,13 +12,21 @@ emulate() {
 without_names() { sed 's/^\({"type":"group".*\)"name":"[^"]*",/\1/'; }
 without_groups() { grep -v '^{"type":"group"'; }
 
-# told FOLDER: "RANK TP PP DP" of every rank, and the sizes, as the job was started. Ranks are numbered tensor first, then data.
+# told FOLDER: "RANK TP PP DP" of every rank, and CP where ranks share sequences, and the sizes, as the job was started. Ranks are numbered
+# tensor first, then context, then data.
 told() {
-  sed -nE 's/^"parallel": \{"tensor": ([0-9]+), "pipeline": ([0-9]+), "data": ([0-9]+),.*/\1 \2 \3/p' "$1"/truth.json |
-    awk '{ print "sizes", $0; for (rank = 0; rank < $1 * $2 * $3; rank++) print rank, rank % $1, int(rank / ($1 * $3)), int(rank / $1) % $3 }'
+  sed -nE 's/^"parallel": \{"tensor": ([0-9]+), "context": ([0-9]+), "pipeline": ([0-9]+), "data": ([0-9]+),.*/\1 \3 \4 \2/p' "$1"/truth.json |
+    awk '{ all = $1 * $2 * $3 * $4; n = $4 > 1 ? 4 : 3
+      for (rank = -1; rank < all; rank++) {
+        at[1] = rank < 0 ? $1 : rank % $1; at[2] = rank < 0 ? $2 : int(rank / ($1 * $4 * $3)); at[3] = rank < 0 ? $3 : int(rank / ($1 * $4)) % $3
+        at[4] = rank < 0 ? $4 : int(rank / $1) % $4
+        line = rank < 0 ? "sizes" : rank
+        for (i = 1; i <= n; i++) line = line " " at[i]
+        print line
+      } }'
 }
 
-# found: the same from a graph; "-" where it is absent.
+# found: the same from a graph; "-" where it is absent, but for CP, which then stands nowhere.
 found() {
   only 'model|rank' graph | awk "$field"'
     function size(name,   value) { value = field(name); return value == "" ? "-" : value }
@@ -27,7 +35,7 @@ found() {
       from = index($0, "\"parallel\":{")
       $0 = from ? substr($0, from) : ""
       sub(/\}.*/, "}")
-      print who, size("tp"), size("pp"), size("dp")
+      print who, size("tp"), size("pp"), size("dp") (field("cp") == "" ? "" : " " field("cp"))
     }'
 }
 
@@ -97,6 +105,25 @@ job pp3dp2-late --pp 3 --dp 2 --layers 6 --micro-batches 4 --overlap-gradients o
 rarely job tp2pp2dp2 --steps 2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
 rarely job tp2pp2dp2-recompute --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --recompute full
 rarely job tp2pp2-interleaved --tp 2 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4
+# Ranks that share sequences, by what groups are called: by use alone they may pass for shards that gather parts of sequences.
+shared() {
+  emulate shared "$@"
+  jobs=$((jobs + 1))
+  lumos-parse shared/rank*.json -o parse 2>message || fail "$*: parse fails: $(head -c 300 message)"
+  graph_of parse
+  spread_as_told "$*" shared
+}
+shared --cp 2 --layers 2 --micro-batches 2
+shared --steps 2 --cp 2 --tp 2 --pp 2 --dp 2 --layers 4 --micro-batches 4 --sequence-parallel on --distributed-optimizer on
+graph_of shared/rank0.json shared/rank15.json
+spread_as_told 'two of 16 ranks that share sequences' shared
+# A rank without its group of contexts has its place by its number, as in Megatron-LM, if those of all others are so.
+grep -vE '^\{"type":"group".*"name":"CONTEXT_PARALLEL_GROUP".*"ranks":\[[0-9]*5,' parse >partly
+graph_of --edited partly
+spread_as_told 'a context group is missing' shared absent
+check 'its ranks have their place by number' [ "$(found | awk 'NF == 5' | wc -l)" -eq 17 ]
+rarely shared --cp 4 --dp 2 --layers 2 --micro-batches 2 --recompute full
+
 job alone --layers 2 --micro-batches 2
 
 # Roles, by use alone: those that the names say, where they are of an axis in use.

@@ -16,12 +16,13 @@ short=(
   'pipeline|--layers 4 --hidden 2048 --pp 2 --micro-batches 4|"--pp 4" "--pp 1" "--micro-batches 8" "--schedule zb-h1" "--schedule interleaved --vp 2"'
   'data parallel|--layers 4 --hidden 2048 --dp 2 --micro-batches 2|"--layers 6" "--dp 4" "--recompute full" "--recompute selective"'
   'fully sharded|--layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 2|"--dp 8" "--dp 2" "--recompute full"'
+  'context parallel|--layers 4 --hidden 2048 --cp 2 --micro-batches 2|"--cp 4" "--cp 1"'
   'computed again|--layers 4 --hidden 2048 --pp 2 --micro-batches 4 --recompute full|"--recompute none" "--recompute selective"'
   'attention again|--layers 4 --hidden 2048 --micro-batches 2 --recompute selective|"--recompute none" "--recompute full" "--layers 8" "--micro-batches 4"'
 )
 # Of some jobs more steps are recorded, for what they do in two is chance: a pipeline of two bound by their CPUs has a bubble of 21 to 30 % in true runs
 # of six seeds, and two replicas of 8 wide layers wait for each other for 2 to 4 %. True steps of four shards with
-# parts of the sequence differ by 3 %.
+# parts of the sequence differ by 3 %. Ten jobs of ranks that share sequences, and one change of each, were drawn from one seed.
 long=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 2" "--layers 12" "--micro-batches 1" "--layers 8 --micro-batches 8"'
   'one GPU, host-bound|--layers 4 --hidden 512 --seq 512 --micro-batches 2|"--layers 8" "--layers 2" "--micro-batches 4"'
@@ -54,6 +55,21 @@ long=(
   'fully sharded, tensor parallel|--layers 4 --hidden 4096 --tp 2 --dp 2 --fsdp on --micro-batches 2 --sequence-parallel on|"--layers 8" "--micro-batches 4" "--dp 4" "--dp 8" "--recompute full" "--recompute selective"'
   'fully sharded, host-bound|--layers 4 --hidden 1024 --seq 1024 --dp 4 --fsdp on --micro-batches 2 --steps 8|"--layers 8" "--micro-batches 4" "--dp 8" "--dp 2"'
   'fully sharded, no longer again|--layers 4 --hidden 4096 --dp 4 --fsdp on --micro-batches 2 --recompute full|"--recompute none" "--recompute selective" "--dp 8"'
+  'context parallel, longer|--layers 4 --hidden 2048 --seq 8192 --cp 4 --micro-batches 2|"--cp 8" "--cp 2" "--cp 1" "--cp 8 --seq 16384"'
+  'context and tensor parallel|--layers 4 --hidden 4096 --seq 4096 --cp 2 --tp 2 --sequence-parallel on --micro-batches 2|"--cp 4" "--cp 1" "--cp 4 --tp 4 --dp 2" "--layers 8"'
+  'context parallel, three ways|--layers 4 --hidden 4096 --cp 2 --pp 2 --dp 2 --micro-batches 4 --node-size 16|"--cp 4" "--cp 1 --dp 4" "--cp 4 --pp 4 --dp 1" "--cp 4 --schedule zb-h1"'
+  'context parallel, sharded|--layers 4 --hidden 2048 --cp 2 --dp 2 --micro-batches 2 --distributed-optimizer on|"--cp 4" "--cp 1" "--cp 4 --dp 4" "--dp 1"'
+  'context parallel, again|--layers 4 --hidden 2048 --seq 4096 --cp 2 --micro-batches 4 --recompute selective|"--cp 4" "--cp 1" "--cp 4 --recompute full" "--cp 4 --recompute none"'
+  'context parallel, drawn 1|--layers 4 --hidden 2048 --seq 8192 --micro-batches 4 --cp 2 --pp 2 --dp 2 --distributed-optimizer on --node-size 16|"--cp 8"'
+  'context parallel, drawn 2|--layers 8 --hidden 2048 --seq 4096 --micro-batches 4 --cp 2 --tp 2 --sequence-parallel off --dp 2 --node-size 16|"--cp 4 --tp 4"'
+  'context parallel, drawn 3|--layers 4 --hidden 4096 --seq 2048 --micro-batches 4 --cp 2 --dp 2 --distributed-optimizer on --node-size 16|"--cp 1"'
+  'context parallel, drawn 4|--layers 8 --hidden 1024 --seq 4096 --micro-batches 4 --cp 4 --node-size 16|"--cp 2 --dp 2"'
+  'context parallel, drawn 5|--layers 8 --hidden 1024 --seq 4096 --micro-batches 2 --cp 2 --dp 2 --node-size 16|"--cp 1"'
+  'context parallel, drawn 6|--layers 4 --hidden 4096 --seq 2048 --micro-batches 4 --cp 4 --tp 2 --sequence-parallel off --node-size 16|"--cp 1 --tp 4"'
+  'context parallel, drawn 7|--layers 4 --hidden 2048 --seq 8192 --micro-batches 2 --cp 2 --tp 2 --sequence-parallel on --dp 2 --node-size 16|"--cp 8 --dp 4"'
+  'context parallel, drawn 8|--layers 8 --hidden 1024 --seq 8192 --micro-batches 4 --cp 2 --tp 2 --sequence-parallel on --node-size 16|"--cp 4 --layers 16"'
+  'context parallel, drawn 9|--layers 4 --hidden 2048 --seq 4096 --micro-batches 4 --cp 2 --dp 2 --node-size 16|"--cp 1 --layers 8"'
+  'context parallel, drawn 10|--layers 4 --hidden 4096 --seq 4096 --micro-batches 2 --cp 2 --node-size 16|"--cp 8"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 
@@ -69,6 +85,7 @@ bars=(
   'distributed-optimizer|0.8 1|0|without it the emulated cluster converts weights in the forward pass, as autocast does; behind the update here, as Megatron-LM'
   'recompute|0.7 2.1|0|products of tensor-parallel layers take another time beside their all-reduce than alone'
   'fsdp|1.5 7|0|tensor-parallel ranks of many replicas transfer at times of their own, which slows what passes the same links: here more of them do at once'
+  'cp|2 7|0|how long more ranks wait for each other, where their CPUs hold them up'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )
 all='all|1.2 7|0|'
@@ -149,6 +166,7 @@ cases() {
   for change in "${list[@]}"; do
     group=${change%% *} group=${group#--}
     [[ $options != *--fsdp* ]] || group=fsdp
+    [[ $options != *--cp* ]] || group=cp
     rm -rf changed
     # shellcheck disable=SC2086
     emulated-cluster $options $without $change --ranks none changed || fail "$job, $change: the emulated cluster fails"
@@ -171,6 +189,7 @@ judge 8 configuration 'configurations' "$@"
 awk -F'|' '
   { most = 2; bubble = $2 "|" $3 == "one GPU, host-bound, from nothing|--pp 2" ? 2.5 : 1.5 }
   $1 == "fsdp" { most = 5.5 }
+  $1 == "cp" { most = 5.5 }
   $1 == "recorded" { most = 1; bubble = 1 }
   $4 > most || $5 > bubble' shares >off
 [[ " $* " != *' --table '* ]] || { printf '\n| job | configuration | breakdown off by, points | bubble |\n|---|---|---|---|\n' && awk -F'|' '{ printf "| %s | %s | %s | %s |\n", $2, $3, $4, $5 }' shares; }

@@ -362,7 +362,7 @@ expected=$(only metric sim | grep -F '"name":"step_time"' | grep -F '"source":"s
 check "steps differ by $told, as simulated: $expected, and measured: $measured" awk "BEGIN { off = $told - $expected; exit !($expected > $measured && off < 2e-6 && off > -2e-6) }"
 proved 'a range has what simulated steps differ by, where that is more than was measured'
 
-# ---- computed again ----
+# ---- ranks that share sequences ----
 
 # work: the kernels of the job in its fourth step, in the order of each stream: of which rank, stream, kind, phase, layer and micro-batch.
 work() {
@@ -370,6 +370,94 @@ work() {
     field("step") == 4 && field("lane") ~ /^s/ { print field("rank"), field("lane"), field("seq"), field("kind"), field("phase"), field("layer"), field("micro_batch") }' |
     sort -k1,1n -k2,2 -k3,3n | cut -d' ' -f 1,2,4-
 }
+# told: what ranks tell each other in a built or true job: each operation, size and number of ranks, but for what is of a step's few bytes.
+told() {
+  only collective "$1" | sed -nE 's/.*"op":"([^"]*)".*"size":([0-9]+),"bytes":([0-9]+).*/\1 \3 of \2/p' | grep -vE ' [0-9]{1,5} of ' | sort | uniq -c
+}
+# shared TO OPTIONS...: of a recording with --cp 2, made with each number of TO, does the work of a true run in its order, and has its groups and
+# collectives; of one context there are groups of replicas with contexts, as in Megatron-LM, which the emulated cluster makes without contexts.
+shared() {
+  local to=$1 number
+  shift
+  recorded --steps 3 --without variety --cp 2 "$@"
+  mv graph graph.two
+  for number in $to; do
+    # shellcheck disable=SC2086
+    recorded --steps 3 --without variety "$@" --cp $number
+    mv graph actual
+    cp graph.two graph
+    built --cp "$number"
+    work actual >expected
+    work built >found
+    [ -s expected ] && same expected found "$*: --cp $number does other work than a true run, or elsewhere: $(diff expected found | head -n 5)"
+    told actual >expected
+    told built >found
+    same expected found "$*: --cp $number tells other things than a true run: $(diff expected found | head -n 5)"
+    groups actual >expected
+    groups built | grep -vE "$([ "$number" -eq 1 ] && echo '_WITH_CP|^CONTEXT_|\[[0-9]+\]$' || echo '^$')" >found
+    same expected found "$*: --cp $number has other groups than a true run: $(diff expected found | head -n 5)"
+    [ "$(only rank actual | wc -l)" -eq "$(only rank built | head -n 1 | sed -nE 's/.*"world":([0-9]+).*/\1/p')" ] || fail "$*: --cp $number has another world"
+  done
+  # There and back it takes what it took.
+  built --rebuild
+  lumos-transform --cp 4 graph.two 2>message | lumos-transform --cp 2 -o back 2>>message || fail "$*: --cp 4, then --cp 2: $(head -c 300 message)"
+  awk -v was="$(predicted_step <built | cut -d '|' -f 1)" -v is="$(predicted_step <back | cut -d '|' -f 1)" 'BEGIN { off = is / was - 1; exit off > 0.02 || off < -0.02 }' ||
+    fail "$*: --cp 4, then --cp 2 takes $(predicted_step <back | cut -d '|' -f 1) ns, before it took $(predicted_step <built | cut -d '|' -f 1)"
+}
+shared '1 4' --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --tp 2 --sequence-parallel on --dp 2
+rarely shared '1 4' --layers 4 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --pp 2 --recompute selective
+rarely shared '1 4' --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --dp 2 --distributed-optimizer on
+
+# Of one replica the group that sums gradients is that of all copies, so that it has two replicas, too; there is none of replicas alone.
+recorded --steps 3 --without variety --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --dp 2 --distributed-optimizer on
+mv graph actual
+recorded --steps 3 --without variety --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --distributed-optimizer on
+built --dp 2
+groups actual | grep -v '^DATA_PARALLEL_GROUP ' >expected
+groups built >found
+[ -s expected ] && same expected found "--dp 2 of ranks that share sequences has other groups than a true run: $(diff expected found | head -n 5)"
+told actual >expected
+told built >found
+same expected found "--dp 2 of ranks that share sequences tells other things than a true run: $(diff expected found | head -n 5)"
+
+# Of twice as many ranks each updates half as many parameters, which takes half as long; how long they wait for each other is unsure; and the page has both.
+optimizer() { only task "$1" | awk "$field"' field("rank") == 0 && field("step") == 4 && field("kind") == "optimizer" { sum += field("dur") } END { print sum }'; }
+built --cp 4
+check "optimizer kernels take $(optimizer built) ns, not half of $(optimizer graph)" awk "BEGIN { part = $(optimizer built) / $(optimizer graph); exit !(part > 0.45 && part < 0.6) }"
+grep -qF 'GPUs of replicas that were not recorded' built || fail 'GPUs that were not recorded make nothing unsure'
+lumos-sim --opportunities off built -o sim 2>message && lumos-render --format json sim -o page.json 2>>message || fail "no page: $(head -c 300 message)"
+check 'the page has the ranks that share sequences' [ "$(jq -c '.tables.configuration | (.columns | index("cp")) as $at | [.rows[][$at]]' page.json)" = '[2,4]' ]
+built --cp 1
+! grep -qF 'GPUs of replicas that were not recorded' built || fail 'fewer ranks than were recorded are unsure of other GPUs'
+
+# Of few tokens gradients of weights are bound by the float32 that they are added to, as the names of their kernels say.
+products() { only task "$1" | awk "$field"' field("rank") == 0 && field("step") == 4 && field("kind") == "gemm" && field("phase") == "backward" { sum += field("dur") } END { print sum }'; }
+recorded --steps 3 --without variety --layers 2 --hidden 4096 --seq 2048 --vocab 8192 --micro-batches 2 --cp 4
+mv graph actual
+recorded --steps 3 --without variety --layers 2 --hidden 4096 --seq 2048 --vocab 8192 --micro-batches 2 --cp 2
+built --cp 4
+check "products of the backward pass take $(products built) ns, a true run's $(products actual)" awk "BEGIN { off = $(products built) / $(products actual) - 1; exit off > 0.16 || off < -0.16 }"
+
+# What is refused: ranks that never shared sequences, sequences that cannot be divided, and ranks that pass keys on.
+# refuses TEXT OPTIONS...
+refuses() {
+  ! lumos-transform "${@:2}" graph >refused 2>message && [ ! -s refused ] && grep -qF -- "$1" message || fail "${*:2}: $(head -c 300 message)"
+}
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2
+refuses 'no context-parallel group was recovered from the recording' --cp 2
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2
+refuses '512 tokens cannot be divided into two pieces for each of the 3 ranks' --cp 3
+refuses "--cp '0' is not a whole number from 1 on" --cp 0
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --record collectives
+refuses 'does not show' --cp 4
+emulated-cluster --quiet --plain --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --pp 2 passing || fail 'the emulated cluster fails'
+sed -i 's/PIPELINE_MODEL_PARALLEL_GROUP/CONTEXT_PARALLEL_GROUP/' passing/rank*.json
+lumos-graph passing/rank*.json -o graph 2>message || fail "no graph of ranks that pass keys on: $(head -c 300 message)"
+refuses 'pass keys and values on to each other' --dp 2
+proved 'ranks that share sequences gather what those of a true run do, and there are as many of them as were asked for'
+
+# ---- computed again ----
+
 # again OPTIONS...: such a job with nothing, all or attention alone computed again, each made of each, does what a true run does, where that does it.
 again() {
   local of to

@@ -178,6 +178,16 @@ lumos-sim --sweep global-batch=4 --edited unshaped.graph >out 2>message && fail 
 says 'give micro-batches, not global-batch'
 check 'one stage has no schedule' [ "$(lumos-sim --sweep schedule=1f1b,zb-h1 small.graph 2>message | jq -s 'map(select(.place != null)) | length')" -eq 1 ]
 check '1f1b is there once, whatever the chunks' [ "$(lumos-sim --sweep 'pp=2 schedule=1f1b,interleaved vp=2,4 micro-batches=4' small.graph 2>message | jq -s 'map(select(.schedule == "1f1b" and .vp == 1)) | length')" -eq 1 ]
+# Ranks that share sequences: of each number the same figures as alone, on as many GPUs as that takes.
+emulated-cluster $recording --layers 2 --hidden 1024 --seq 512 --cp 2 --dp 2 --micro-batches 2 --steps 3 contexts && lumos-graph contexts/rank*.json -o contexts.graph 2>message
+lumos-sim --sweep 'cp=1,2,4 dp=1,2' --all contexts.graph -o mixed 2>message || fail "cp=1,2,4: $(head -c 300 message)"
+check 'GPUs are those of replicas times contexts' [ "$(jq -s -c 'map(select(.place != null)) | sort_by(.number) | map([.cp, .dp, .gpus])' mixed)" = '[[1,1,1],[1,2,2],[2,1,2],[2,2,4],[4,1,4],[4,2,8]]' ]
+lumos-sim --sweep 'cp=4 dp=1' contexts.graph 2>message | figures >alone
+jq -c 'select(.number == 5)' mixed | figures >among
+same alone among "cp=4 dp=1 is another one alone: $(paste -s alone among)"
+check 'ranks that share sequences are swept by themselves' [ "$(lumos-sim --sweep auto --gpus 4 --all contexts.graph 2>message | jq -s -c 'map(.cp | select(. != null)) | unique')" = '[1,2,4]' ]
+lumos-sim --sweep cp=2,4 small.graph >out 2>message && fail 'ranks share sequences that none did'
+says 'no context-parallel group was recovered'
 check 'layers, their attention, or nothing are computed again, the least first' [ "$(lumos-sim --sweep 'recompute=full,selective,none' --all small.graph 2>message | jq -s -r 'map(select(.place != null)) | sort_by(.place) | map(.recompute) | join(" ")')" = 'none selective full' ]
 for part in 1 2; do lumos-sim --sweep dp=8,16 --part $part/2 small.graph -o part$part 2>message || fail "part $part of nothing: $(cat message)"; done
 refused 'none of 2 configurations can be predicted' part1 part2

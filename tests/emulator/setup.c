@@ -473,6 +473,8 @@ static const struct option options[] = {
     {"tp", "N", "tensor-parallel ranks (1)", read_integer, AT(parallel.tensor), 1, 64, NULL, 0},
     {"pp", "N", "pipeline stages (1)", read_integer, AT(parallel.pipeline), 1, 256, NULL, 0},
     {"dp", "N", "data-parallel replicas (1)", read_integer, AT(parallel.data), 1, MOST_RANKS, NULL, 0},
+    {"cp", "N", "context-parallel ranks, each with a part of every sequence (1)", read_integer, AT(parallel.context), 1,
+     64, NULL, 0},
     {"stage-layers", "LIST", "layers of each stage, such as 6,4,4,2, in place of --layers", read_stage_layers, 0, 0, 0,
      NULL, 0},
     {"vp", "N", "model chunks of a stage, with --schedule interleaved (1)", read_integer, AT(parallel.chunks), 1, 64,
@@ -580,8 +582,8 @@ static void help(void) {
        "no\n"
        "emulated run wrote are never touched: where there are any, nothing is run. Exit status: 0, or 2 after a "
        "message.\n\n"
-       "N is a whole number, X a decimal one. At most 16384 ranks (--tp times --pp times --dp), 2^20 of --heads times\n"
-       "--head-dim, 2^39 elements in a tensor, 2^39 parameters in a rank, 104 days in a job.");
+       "N is a whole number, X a decimal one. At most 16384 ranks (--tp times --cp times --pp times --dp), 2^20 of\n"
+       "--heads times --head-dim, 2^39 elements in a tensor, 2^39 parameters in a rank, 104 days in a job.");
   for (int i = 0; i < OPTIONS; i++) {
     if (options[i].name == NULL) {
       printf("\n%s:\n", options[i].argument);
@@ -606,18 +608,20 @@ static void help(void) {
 /* ---- ranks ---- */
 
 int setup_ranks(const struct setup *setup) {
-  return setup->parallel.tensor * setup->parallel.pipeline * setup->parallel.data;
+  return setup->parallel.tensor * setup->parallel.context * setup->parallel.pipeline * setup->parallel.data;
 }
 
 struct coordinates setup_coordinates(const struct setup *setup, int rank) {
   const struct parallelism *parallel = &setup->parallel;
   return (struct coordinates){.tensor = rank % parallel->tensor,
-                              .data = rank / parallel->tensor % parallel->data,
-                              .stage = rank / parallel->tensor / parallel->data};
+                              .context = rank / parallel->tensor % parallel->context,
+                              .data = rank / parallel->tensor / parallel->context % parallel->data,
+                              .stage = rank / parallel->tensor / parallel->context / parallel->data};
 }
 
 int setup_rank_at(const struct setup *setup, struct coordinates at) {
-  return (at.stage * setup->parallel.data + at.data) * setup->parallel.tensor + at.tensor;
+  const struct parallelism *parallel = &setup->parallel;
+  return ((at.stage * parallel->data + at.data) * parallel->context + at.context) * parallel->tensor + at.tensor;
 }
 
 int setup_stage_layers(const struct setup *setup, int stage) {
@@ -761,10 +765,20 @@ static bool choose_stage_layers(struct setup *setup, const char *text) {
                   text, stages, MOST_LAYERS);
 }
 
+/* Each rank of a context group has two pieces of a sequence, an early and a late one, so that attention is as much for all. */
+static bool check_sequence(const struct setup *setup) {
+  const struct parallelism *parallel = &setup->parallel;
+  int64_t parts = parallel->sequence_parallel ? parallel->tensor : 1;
+  return parallel->context == 1
+             ? divides("--seq", setup->model.sequence, "--tp", parts)
+             : divides("--seq", setup->model.sequence, parts > 1 ? "2 times --cp times --tp" : "2 times --cp",
+                       2 * parallel->context * parts);
+}
+
 static bool check(struct setup *setup) {
   struct model *model = &setup->model;
   const struct parallelism *parallel = &setup->parallel;
-  int64_t ranks = (int64_t)parallel->tensor * parallel->pipeline * parallel->data;
+  int64_t ranks = (int64_t)parallel->tensor * parallel->context * parallel->pipeline * parallel->data;
   if (ranks > MOST_RANKS) {
     return complain("%lld ranks: at most %d", (long long)ranks, MOST_RANKS);
   }
@@ -781,6 +795,9 @@ static bool check(struct setup *setup) {
       (!alone || parallel->data == 1 || parallel->distributed_optimizer || setup->graphs != GRAPHS_OFF)) {
     return complain("--fsdp: with --dp of at least 2, and without --pp, zb-h1, --distributed-optimizer and --graphs");
   }
+  if (parallel->context > 1 && (parallel->fully_sharded || setup->graphs != GRAPHS_OFF)) {
+    return complain("--cp: without --fsdp and --graphs");
+  }
   if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
     return complain("--leave-out, --fuse: not with --graphs, whose work is captured as it is");
   }
@@ -793,8 +810,7 @@ static bool check(struct setup *setup) {
          divides("--heads", model->heads, "--tp", parallel->tensor) &&
          divides("--ffn", model->ffn, "--tp", parallel->tensor) &&
          divides("--vocab", model->vocabulary, "--tp", parallel->tensor) &&
-         divides("--hidden", model->hidden, "--tp", parallel->tensor) &&
-         (!parallel->sequence_parallel || divides("--seq", model->sequence, "--tp", parallel->tensor)) &&
+         divides("--hidden", model->hidden, "--tp", parallel->tensor) && check_sequence(setup) &&
          (!interleaved || divides("--micro-batches", model->micro_batches, "--pp", parallel->pipeline));
 }
 
@@ -807,6 +823,7 @@ static void defaults(struct setup *setup) {
       .parallel = {.tensor = 1,
                    .pipeline = 1,
                    .data = 1,
+                   .context = 1,
                    .chunks = 1,
                    .overlap_gradients = true,
                    .batched_p2p = true,

@@ -28,7 +28,8 @@ enum graphs { GRAPHS_OFF, GRAPHS_LAYERS, GRAPHS_PASSES, GRAPHS };
 
 struct parallelism {
   int tensor, pipeline, data;
-  int chunks; /* model chunks of a rank (virtual stages); over 1 only with SCHEDULE_INTERLEAVED */
+  int context; /* ranks that share a sequence */
+  int chunks;  /* model chunks of a rank (virtual stages); over 1 only with SCHEDULE_INTERLEAVED */
   enum schedule schedule;
   bool sequence_parallel;
   bool distributed_optimizer;
@@ -166,13 +167,13 @@ struct setup {
   bool quiet, plain;     /* no summary; rankN.json, not compressed */
 };
 
-int setup_ranks(const struct setup *setup); /* tensor * pipeline * data */
+int setup_ranks(const struct setup *setup); /* tensor * context * data * pipeline */
 
 int setup_stage_layers(const struct setup *setup, int stage);
 
-/* Coordinates of a rank: tensor runs fastest, then data, then pipeline, as Megatron-LM lays ranks out. */
+/* Coordinates of a rank: tensor runs fastest, then context, data, pipeline, as Megatron-LM lays ranks out. */
 struct coordinates {
-  int tensor, data, stage;
+  int tensor, context, data, stage;
 };
 struct coordinates setup_coordinates(const struct setup *setup, int rank);
 int setup_rank_at(const struct setup *setup, struct coordinates at);

@@ -12,7 +12,7 @@
 enum {
   FEW = 400,
   MANY = 1000,
-  BUILT = 6,
+  BUILT = 7,
   LAYERS = 4
 }; /* configurations, with LUMOS_DRAWN many; BUILT: of these, as whole jobs, and simulated */
 
@@ -22,6 +22,7 @@ static const char *const recordings[] = {
     "--tp 2 --pp 2 --dp 2 --schedule interleaved --vp 2",
     "--pp 2 --dp 2 --batched-p2p off --distributed-optimizer on",
     "--tp 2 --pp 2 --sequence-parallel on",
+    "--cp 2 --pp 2 --dp 2 --distributed-optimizer on",
     "--tp 2 --dp 2", /* transfers between stages are supplied by what builds jobs */
 };
 enum { RECORDINGS = sizeof recordings / sizeof *recordings, PLANNED = RECORDINGS - 1 };
@@ -101,9 +102,9 @@ static bool may_be(const struct lumos_rebuild *asked) {
 }
 
 static void tell(const struct lumos_rebuild *asked, int recording, const char *what) {
-  fail_msg("%s: --layers %d --pp %d --dp %d --micro-batches %d --vp %d, schedule %d, %d in --split: %s",
-           recordings[recording], asked->layers, asked->stages, asked->replicas, asked->micro_batches, asked->chunks,
-           (int)asked->schedule, asked->split_count, what);
+  fail_msg("%s: --cp %d --layers %d --pp %d --dp %d --micro-batches %d --vp %d, schedule %d, %d in --split: %s",
+           recordings[recording], asked->contexts, asked->layers, asked->stages, asked->replicas, asked->micro_batches,
+           asked->chunks, (int)asked->schedule, asked->split_count, what);
 }
 
 /* ---- plans ---- */
@@ -155,8 +156,16 @@ struct cut {
   struct rebuild_templates templates;
 };
 
+/* Of ranks that share sequences other numbers are asked for, too. */
+static struct lumos_rebuild draw_for(int recording) {
+  static const int32_t contexts[] = {0, 1, 2, 4, 8};
+  struct lumos_rebuild asked = draw_configuration();
+  asked.contexts = strstr(recordings[recording], "--cp") != NULL ? contexts[draw(5)] : 0;
+  return asked;
+}
+
 static void check(struct cut cuts[2], int recording) {
-  const struct lumos_rebuild asked = draw_configuration();
+  const struct lumos_rebuild asked = draw_for(recording);
   const struct rebuild_templates *templates = &cuts[asked.schedule == LUMOS_ZB_H1].templates;
   struct rebuild_plan plan;
   struct lumos_error error = {0};
@@ -197,7 +206,7 @@ static void check_recording(const char *folder, int recording) {
 
 /* Whatever is planned is carried out to its end. */
 static void build(const char *folder, int recording) {
-  struct lumos_rebuild asked = draw_configuration();
+  struct lumos_rebuild asked = draw_for(recording);
   asked.micro_batches = asked.micro_batches > asked.stages ? asked.stages : asked.micro_batches; /* few tasks */
   asked.replicas = 1 + draw(2);
   struct lumos_job *job = open_graph(folder, recording);

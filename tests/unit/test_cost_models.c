@@ -97,6 +97,8 @@ static void ops_move_what_they_read_and_write(void **state) {
       {LUMOS_REDUCTION, "aten::sum", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 128, 0},
       {LUMOS_EMBEDDING, "aten::embedding", "[[1000, 16], [2, 5], [], [], []]", "[\"c10::BFloat16\", \"long\", \"\"]",
        640, 320},
+      {LUMOS_ELEMENTWISE, "aten::index_select", "[[4, 2, 1, 8, 5], [], [4]]", "[\"c10::BFloat16\", \"\", \"long\"]",
+       1280, 640},
       {LUMOS_REDUCTION, "aten::_log_softmax", "[[4, 8], [], []]", "[\"float\", \"\", \"\"]", 256, 128},
       {LUMOS_REDUCTION, "aten::nll_loss_forward", "[[4, 8], [4], [], [], []]", "[\"float\", \"long int\", \"\"]", 32,
        16},

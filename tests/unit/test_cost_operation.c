@@ -4,7 +4,7 @@
 
 #include <lumos/job.h>
 
-static const struct lumos_tokens unknown = {LUMOS_ABSENT, LUMOS_ABSENT};
+static const struct lumos_tokens unknown = {LUMOS_ABSENT, LUMOS_ABSENT, false};
 
 static void expect_of(const struct lumos_tokens *tokens, const char *name, const char *shapes, const char *dtypes,
                       int64_t flops, int64_t model_flops, int64_t bytes) {
@@ -95,7 +95,8 @@ static void keys_and_values_of_fewer_heads(void **state) {
 static void the_model_says_which_is_the_sequence(void **state) {
   (void)state;
   static const char sequence_first[] = "[[8, 2, 4, 16], [8, 2, 4, 16], [8, 2, 4, 16]]";
-  const struct lumos_tokens tokens = {8, 2}, others = {8, 4}, square = {8, 8}, half = {8, LUMOS_ABSENT};
+  const struct lumos_tokens tokens = {8, 2, false}, others = {8, 4, false}, square = {8, 8, false},
+                            half = {8, LUMOS_ABSENT, false};
   expect_of(&tokens, "FlashAttnFunc", sequence_first, BF16, 32768, 32768, 8192);
   expect_of(&tokens, "FlashAttnFunc", "[[2, 8, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]", BF16, 32768, 32768, 8192);
   expect_of(&unknown, "FlashAttnFunc", sequence_first, BF16, 8192, 8192, 8192);
@@ -104,10 +105,30 @@ static void the_model_says_which_is_the_sequence(void **state) {
   expect_of(&square, "FlashAttnFunc", "[[8, 8, 4, 16], [8, 8, 4, 16], [8, 8, 4, 16]]", BF16, 131072, 131072, 32768);
   /* Heads before the sequence: no other order is known. 8 sequences, 2 heads, 4 tokens.  */
   expect_of(&tokens, "aten::_scaled_dot_product_flash_attention", sequence_first, BF16, 16384, 16384, 8192);
-  const struct lumos_tokens one = {8, 1};
+  const struct lumos_tokens one = {8, 1, false};
   const struct lumos_operation_rule *rule = lumos_operation_rule("FlashAttnFunc");
   assert_true(lumos_operation_of(rule, "[[8, 1, 4, 16], [8, 1, 4, 16], [8, 1, 4, 16]]", BF16, &one).square);
   assert_false(lumos_operation_of(rule, "[[8, 1, 4, 16], [8, 1, 4, 16], [8, 1, 4, 16]]", BF16, &unknown).square);
+}
+
+/* Of 8 tokens a rank has 4 as queries, which see the keys of all: half as many scores as of the whole, and half of these are
+ * causal, as for the other rank. What is of 7 keys, or of ranks with whole sequences, is another attention. Backward blocks are of keys. */
+static void queries_may_be_a_part(void **state) {
+  (void)state;
+  static const char part[] = "[[2, 4, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]";
+  const struct lumos_tokens parted = {LUMOS_ABSENT, LUMOS_ABSENT, true};
+  const struct lumos_operation_rule *forward = lumos_operation_rule("flash_attn::_flash_attn_forward");
+  const struct lumos_operation_rule *backward = lumos_operation_rule("flash_attn::_flash_attn_backward");
+  expect_of(&parted, "flash_attn::_flash_attn_forward", part, BF16, 16384, 16384, 2 * (2 * 512 + 2 * 1024));
+  assert_true(lumos_operation_of(forward, part, BF16, &parted).square);
+  assert_false(lumos_operation_of(forward, part, BF16, &unknown).square);
+  assert_false(lumos_operation_of(forward, "[[2, 4, 4, 16], [2, 7, 4, 16], [2, 7, 4, 16]]", BF16, &parted).square);
+  struct lumos_op_cost cost =
+      lumos_operation_of(backward, "[[2, 4, 4, 16], [2, 4, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]", BF16, &parted);
+  assert_true(cost.square);
+  assert_int_equal(cost.rows, 8);
+  assert_int_equal(cost.columns, 4);
+  assert_int_equal(cost.flops, 40960);
 }
 
 /* 2 images, 3 to 6 channels, 3 x 3 filters, 8 x 8 to 4 x 4: 2 x (2 x 6 x 16) x 27 = 10368 forward, twice that back.
@@ -163,6 +184,16 @@ static void formats_are_read_from_types_and_names(void **state) {
   }
 }
 
+/* bfloat16 goes in; float32 comes out, or is added to. */
+static void kernels_say_how_wide_their_output_is(void **state) {
+  (void)state;
+  assert_int_equal(lumos_output_of_kernel("nvjet_tst_128x128_64x6_2x1_v_bz_TNT"), 1);
+  assert_int_equal(lumos_output_of_kernel("nvjet_tss_128x128_64x6_2x1_v_bz_TNT"), 2);
+  assert_int_equal(lumos_output_of_kernel("nvjet_tss_192x192_64x4_2x1_v_badd_coopB_NTN"), 4);
+  assert_int_equal(lumos_output_of_kernel("nvjet_sm90_hss_64x8_64x16_4x1_v_badd_NNT"), 4);
+  assert_int_equal(lumos_output_of_kernel("ampere_sgemm_128x64_nn"), 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products),
@@ -170,6 +201,8 @@ int main(void) {
       cmocka_unit_test(attention),
       cmocka_unit_test(keys_and_values_of_fewer_heads),
       cmocka_unit_test(the_model_says_which_is_the_sequence),
+      cmocka_unit_test(queries_may_be_a_part),
+      cmocka_unit_test(kernels_say_how_wide_their_output_is),
       cmocka_unit_test(convolutions),
       cmocka_unit_test(kernels_say_whether_they_are_causal),
       cmocka_unit_test(formats_are_read_from_types_and_names),

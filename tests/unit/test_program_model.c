@@ -25,7 +25,7 @@ static void shapes_are_read_as_they_are_recorded(void **state) {
   program_shape_read("[\n  [\n    7,\n    9\n  ],\n  []\n]", inputs);
   expect_dimensions(&inputs[0], 2, 7, 9);
   /* A list of tensors is none, nor is what has too many dimensions. */
-  program_shape_read("[[[8, 16], [4]], [1, 2, 3, 4, 5], [3]]", inputs);
+  program_shape_read("[[[8, 16], [4]], [1, 2, 3, 4, 5, 6], [3]]", inputs);
   expect_dimensions(&inputs[0], 0, 0, 0);
   expect_dimensions(&inputs[1], 0, 0, 0);
   expect_dimensions(&inputs[2], 1, 3, 3);

@@ -211,13 +211,50 @@ static void whole_sequences_have_no_parts(void **state) {
   struct lumos_sizes sizes;
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
-  assert_true(lumos_sizes_on_shards(job, 1, &sizes, &error));
+  assert_true(lumos_sizes_on_shards(job, 1, 1, &sizes, &error));
   sizes.parts_were = sizes.shards_were;
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[2048, 4096], [4096, 4096]]", true);
   sizes.parts_were = sizes.parts = 1;
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::mm", "[[1024, 2048], [2048, 2048]]", "[]", "[[1024, 2048], [2048, 4096]]", true);
+  lumos_job_free(job);
+}
+
+/* From two ranks that share each sequence to four: of what is a token's half as much, of keys and values all as before, and twice as
+ * many pieces. 512 are a shard's part of a rank's 1024 tokens, or a piece, by how many dimensions there are. With other sequences
+ * all of that changes. */
+static void sequences_are_shared(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  job->models.items[0].sizes.cp = 2;
+  job->models.items[0].hidden = 768;
+  assert_true(lumos_sizes_in_contexts(job, 4, &sizes, &error));
+  sizes.parts_were = sizes.parts = 2;
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "aten::mm", "[[1024, 768], [768, 1536]]", "[]", "[[512, 768], [768, 1536]]", true);
+  expect(&dimensions, "aten::native_layer_norm", "[[512, 1, 768], [], [768], [768], []]", "[]",
+         "[[256, 1, 768], [], [768], [768], []]", true);
+  expect(&dimensions, "flash_attn::_flash_attn_forward", "[[1, 1024, 4, 128], [1, 2048, 4, 128], [1, 2048, 4, 128]]",
+         "[]", "[[1, 512, 4, 128], [1, 2048, 4, 128], [1, 2048, 4, 128]]", true);
+  expect(&dimensions, "aten::index_select", "[[4, 512, 1, 4, 128], [], [4]]", "[\"c10::BFloat16\", \"\", \"long\"]",
+         "[[8, 256, 1, 4, 128], [], [8]]", true);
+  expect(&dimensions, "aten::copy_", "[[1, 2048, 4, 128], [1, 2048, 4, 128]]", "[]",
+         "[[1, 2048, 4, 128], [1, 2048, 4, 128]]", true);
+  assert_true(lumos_sizes_read(job, "seq=4096", &sizes, &error));
+  lumos_dimensions_open(&dimensions, &sizes);
+  expect(&dimensions, "flash_attn::_flash_attn_forward", "[[1, 1024, 4, 128], [1, 2048, 4, 128], [1, 2048, 4, 128]]",
+         "[]", "[[1, 2048, 4, 128], [1, 4096, 4, 128], [1, 4096, 4, 128]]", true);
+  expect(&dimensions, "aten::index_select", "[[4, 512, 1, 4, 128], [], [4]]", "[\"c10::BFloat16\", \"\", \"long\"]",
+         "[[4, 1024, 1, 4, 128], [], [4]]", true);
+  assert_false(lumos_sizes_in_contexts(job, 3, &sizes, &error));
+  assert_non_null(strstr(error.text, "2048 tokens cannot be divided into two pieces for each of the 3 ranks"));
+  assert_false(lumos_sizes_read(job, "seq=2046", &sizes, &error));
+  job->models.items[0].sequence = LUMOS_ABSENT_INT;
+  assert_false(lumos_sizes_in_contexts(job, 4, &sizes, &error));
   lumos_job_free(job);
 }
 
@@ -230,7 +267,7 @@ static void sequences_are_divided(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
   job->models.items[0].ffn = 2048;
-  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::native_layer_norm", "[[2048, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[1024, 1, 1024], [], [1024], [1024], []]", true);
@@ -243,18 +280,18 @@ static void sequences_are_divided(void **state) {
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   expect(&dimensions, "aten::copy_", "[[2048, 1, 512], [2048, 1, 512], []]", "[]",
          "[[2048, 1, 512], [2048, 1, 512], []]", true);
-  assert_true(lumos_sizes_in_parts(job, 2, false, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, false, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::native_layer_norm", "[[1024, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[2048, 1, 1024], [], [1024], [1024], []]", true);
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   /* A weight of as many features as there are tokens; and logits, of half a vocabulary that is as wide as the model, but not in a layer. */
-  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::copy_", "[[2048, 1024], [2048, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]",
          true);
   job->models.items[0].vocabulary = 2048;
-  assert_true(lumos_sizes_in_parts(job, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::max", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   dimensions = lumos_dimensions_of_layer(&dimensions);
@@ -374,6 +411,7 @@ int main(void) {
       cmocka_unit_test(a_node_multiplies_for_its_input_first),
       cmocka_unit_test(whole_sequences_have_no_parts),
       cmocka_unit_test(sequences_are_divided),
+      cmocka_unit_test(sequences_are_shared),
       cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),
       cmocka_unit_test(experts_are_read_off_their_products),

@@ -63,6 +63,8 @@ static int64_t tokens_per_second(const struct lumos_model_description *model, co
   return rate < INT64_MAX ? (int64_t)rate : LUMOS_ABSENT;
 }
 
+enum { WITHOUT_CONTEXTS = 11 }; /* columns: that of ranks that share sequences comes last, where some do */
+
 static void add_row(const struct lumos_model_description *model, const struct configuration *of,
                     struct report_table *table) {
   const char *schedule = report_schedule_name(lumos_schedule_of(of->passes));
@@ -77,6 +79,9 @@ static void add_row(const struct lumos_model_description *model, const struct co
   report_table_number(table, global_batch(model, of));
   report_table_number(table, of->step);
   report_table_number(table, tokens_per_second(model, of));
+  if (table->column_count > WITHOUT_CONTEXTS) {
+    report_table_number(table, wide(of->sizes->cp));
+  }
 }
 
 void report_configuration_table(const struct report_facts *facts, const struct lumos_passes *recorded,
@@ -93,9 +98,11 @@ void report_configuration_table(const struct report_facts *facts, const struct l
       {"global_batch", "sequences in a step", NULL, COLUMN_COUNT},
       {"step", "step", "step_time", COLUMN_MS},
       {"tokens_per_second", "tokens/s per GPU", NULL, COLUMN_COUNT},
+      {"cp", "CP", NULL, COLUMN_COUNT},
   };
   const struct lumos_model_description *model = rebuilt_model(facts->job);
-  report_table_begin(table, "configuration", columns, sizeof columns / sizeof columns[0]);
+  bool contexts = model != NULL && (model->sizes.cp > 1 || model->recorded.sizes.cp > 1);
+  report_table_begin(table, "configuration", columns, WITHOUT_CONTEXTS + contexts);
   if (model == NULL) {
     return;
   }

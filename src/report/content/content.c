@@ -49,6 +49,9 @@ static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
   if (sizes->dp != LUMOS_ABSENT_INT && sizes->tp != LUMOS_ABSENT_INT && sizes->pp != LUMOS_ABSENT_INT) {
     lumos_text_format(out, MIDDLE_DOT "DP\xC2\xA0%d \xC3\x97 TP\xC2\xA0%d \xC3\x97 PP\xC2\xA0%d", sizes->dp, sizes->tp,
                       sizes->pp);
+    if (sizes->cp > 1) {
+      lumos_text_format(out, " \xC3\x97 CP\xC2\xA0%d", sizes->cp);
+    }
   }
 }
 

@@ -40,6 +40,10 @@ static void put_model_finding(const struct lumos_parallel *sizes, struct lumos_t
   lumos_text_put(out, ", ");
   report_put_counted(out, sizes->tp, "tensor-parallel rank");
   lumos_text_put(out, " in each, ");
+  if (sizes->cp > 1) {
+    report_put_counted(out, sizes->cp, "context-parallel rank");
+    lumos_text_put(out, " for every sequence, ");
+  }
   report_put_counted(out, sizes->dp, "data-parallel replica");
   lumos_text_put(out, " of all");
 }

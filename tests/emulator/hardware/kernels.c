@@ -232,7 +232,7 @@ struct work kernels_run(const struct setup *setup, enum kernel kernel, int64_t e
 /* --- attention --- */
 
 /* What a kernel reaches of the peak in long sequences; a sequence of `half` tokens reaches half of it, as whole tiles
- * are computed along the diagonal and every block starts and ends. */
+ * are computed along the diagonal and every block starts and ends. Of part of the queries both are as much of the work. */
 struct attention {
   int head_dim; /* at most */
   const char *name;
@@ -284,15 +284,16 @@ static const struct attention *attention_of(const struct gpu *gpu, int head_dim,
   return head_dim <= sizes[0].head_dim ? &sizes[0] : &sizes[1];
 }
 
-struct work kernels_attention(const struct setup *setup, int batch, int heads, int sequence, int head_dim,
+struct work kernels_attention(const struct setup *setup, int batch, int heads, int queries, int keys, int head_dim,
                               bool backward) {
   const struct gpu *gpu = setup->gpu;
   const struct attention *row = attention_of(gpu, head_dim, backward);
-  double size = (double)batch * heads * sequence * head_dim, flops = 2.0 * size * sequence * (backward ? 2.5 : 1);
-  /* Reads q, k, v and writes o; backward reads those and the gradient, and writes three gradients, one in float32. */
-  double bytes = size * 2 * (backward ? 9 : 4);
-  int across = (sequence + row->rows - 1) / row->rows;
-  double blocks = (double)across * heads * batch, share = row->share * sequence / (sequence + row->half);
+  double of_queries = (double)batch * heads * queries * head_dim, of_keys = (double)batch * heads * keys * head_dim;
+  double flops = 2.0 * of_queries * keys * (backward ? 2.5 : 1);
+  /* Reads q, k, v and writes o; backward reads those and the gradient, and writes three gradients, q's in float32. */
+  double bytes = 2 * (backward ? 5 * of_queries + 4 * of_keys : 2 * of_queries + 2 * of_keys);
+  int across = ((backward ? keys : queries) + row->rows - 1) / row->rows;
+  double blocks = (double)across * heads * batch, share = row->share * keys / (keys + row->half);
   /* Blocks are uneven, and the long ones come first: only too few of them leave SMs idle. */
   if (setup->mechanisms[MECHANISM_WAVES] && blocks < gpu->sms) {
     share *= blocks / gpu->sms;

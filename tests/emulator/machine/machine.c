@@ -32,7 +32,8 @@ const char *machine_stream_name(enum stream stream) {
                                                      [STREAM_P2P] = "point-to-point",
                                                      [STREAM_COPY] = "copy",
                                                      [STREAM_GATHER] = "gather",
-                                                     [STREAM_REDUCE] = "reduce"};
+                                                     [STREAM_REDUCE] = "reduce",
+                                                     [STREAM_CONTEXT] = "context"};
   return stream < WORKING_STREAMS ? names[stream] : "NCCL's own";
 }
 

@@ -26,9 +26,10 @@ enum stream {
   STREAM_COPY,   /* input data */
   STREAM_GATHER, /* shares of parameters, before they are gathered; and gradients, behind their sum */
   STREAM_REDUCE,
+  STREAM_CONTEXT, /* keys and values of a sequence that ranks share */
   WORKING_STREAMS,
   NCCL_BESIDE = WORKING_STREAMS - STREAM_TENSOR, /* + a stream of communication: NCCL's */
-  STREAMS = NCCL_BESIDE + STREAM_P2P + 1
+  STREAMS = NCCL_BESIDE + STREAM_CONTEXT + 1
 };
 
 enum frame { FRAME_OP, FRAME_ANNOTATION, FRAME_PYTHON, FRAME_MODULE };
@@ -108,7 +109,7 @@ enum instruction_kind {
   DO_SKIP,    /* nothing: skipped; `name` is of the last op that is left out, NULL: none */
 };
 
-enum { MOST_EVENTS = 256 }; /* of a rank */
+enum { MOST_EVENTS = 288 }; /* of a rank */
 
 struct instruction {
   uint8_t kind, frame, call, stream;

@@ -54,8 +54,8 @@ static const struct schema {
     {"aten::to", 4, "1 3 4 - - =True =False -"},
     {"aten::to", 0, "1 3 =False =False -"},
     {"aten::transpose", 0, "1 =0 =1"},
-    {"flash_attn::_flash_attn_backward", 0, "1 1 1 1 1 2 1 1 1 =0. 3 =True =-1 =-1 =0. - =False 4"},
-    {"flash_attn::_flash_attn_forward", 0, "1 1 1 =0. 2 =True =-1 =-1 =0. - =False"},
+    {"flash_attn::_flash_attn_backward", 0, "1 1 2 2 1 3 1 2 2 =0. 4 =True =-1 =-1 =0. - =False 5"},
+    {"flash_attn::_flash_attn_forward", 0, "1 2 2 =0. 3 =True =-1 =-1 =0. - =False"},
     {"torch::autograd::AccumulateGrad", 0, "1"},
     /* Given of a message: what the op is handed, its output, the rank that it names, the group's first rank, stride and
      * size, its input; of a wait the rank alone. */

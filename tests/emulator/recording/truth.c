@@ -100,6 +100,7 @@ static void put_model(struct writer *out, const struct model *model) {
 
 static void put_parallel(struct writer *out, const struct parallelism *parallel) {
   put_number(out, "},\n\"parallel\": {\"tensor\": ", parallel->tensor);
+  put_number(out, ", \"context\": ", parallel->context);
   put_number(out, ", \"pipeline\": ", parallel->pipeline);
   put_number(out, ", \"data\": ", parallel->data);
   put_number(out, ", \"chunks\": ", parallel->chunks);

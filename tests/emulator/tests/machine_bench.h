@@ -117,7 +117,7 @@ static inline struct bench *bench_new(int ranks, void (*write)(struct program *p
   struct bench *bench = calloc(1, sizeof *bench);
   assert_non_null(bench);
   bench->write = write;
-  bench->setup = (struct setup){.parallel = {.tensor = ranks, .pipeline = 1, .data = 1, .chunks = 1},
+  bench->setup = (struct setup){.parallel = {.tensor = ranks, .context = 1, .pipeline = 1, .data = 1, .chunks = 1},
                                 .gpu = gpu_find("h100"),
                                 .network = {.node_size = 8, .nic_bandwidth = 50, .nic_latency = 3000},
                                 .queue_depth = 1020,

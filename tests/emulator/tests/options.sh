@@ -41,6 +41,15 @@ for others in '' '--dp 2 --pp 2' '--dp 2 --schedule zb-h1' '--dp 2 --distributed
 done
 takes --fsdp on --dp 2 --recompute full --leave-out gradients
 takes --fsdp on --dp 2 --recompute selective
+for others in '--dp 2 --fsdp on' '--graphs layers' '--graphs passes'; do
+  # shellcheck disable=SC2086
+  refuses '--cp: without --fsdp and --graphs' --cp 2 $others
+done
+refuses '--seq (512) must be a multiple of 2 times --cp (6)' --cp 3
+refuses '--seq (512) must be a multiple of 2 times --cp times --tp (1024)' --cp 64 --tp 8 --heads 8 --sequence-parallel on
+refuses 'at most 16384' --cp 64 --dp 512
+takes --cp 2 --dp 2 --pp 2 --recompute full --leave-out gradients
+takes --cp 4 --tp 2 --sequence-parallel on --distributed-optimizer on --record all
 refuses "--recompute half: none|full|selective is wanted" --recompute half
 takes --seed 18446744073709551615
 takes --hidden 64 --heads 1 --jitter .5 --nic-bandwidth 1e2 --contention 0,10 --scale gemm=0 --scale host=1e-3 --straggler 0=0.001 --slow-host 0=1 --seed 0

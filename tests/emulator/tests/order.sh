@@ -178,6 +178,11 @@ tables apart
 machine apart 1
 members apart 1
 
+emulate contexts --tp 2 --cp 2 --dp 2 --layers 2 --hidden 1024 --seq 1024 --vocab 8192 --steps 2 --record "annotations,sync" --without clocks
+tables contexts
+machine contexts 1
+members contexts 1
+
 emulate bound --tp 2 --dp 2 --layers 2 --hidden 4096 --seq 2048 --vocab 8192 --micro-batches 2 --sequence-parallel on --bucket-mb 4 \
   --only host,host-jitter,kernel-jitter,contention,free-sms
 tables bound

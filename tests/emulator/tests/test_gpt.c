@@ -34,6 +34,10 @@ static const char *const jobs[] = {
     MODEL "--micro-batches 2 --pp 2 --schedule zb-h1 --recompute full",
     MODEL "--micro-batches 2 --pp 2 --tp 2 --sequence-parallel on --recompute selective",
     MODEL "--micro-batches 2 --pp 2 --schedule zb-h1 --recompute selective",
+    MODEL "--micro-batches 2 --cp 2 --dp 3 --bucket-mb 1",
+    MODEL
+    "--micro-batches 2 --cp 2 --tp 2 --pp 2 --sequence-parallel on --distributed-optimizer on --recompute selective",
+    MODEL "--micro-batches 4 --cp 4 --pp 2 --vp 2 --schedule interleaved --recompute full --record all",
     MODEL "--micro-batches 3 --dp 3 --fsdp on",
     MODEL "--micro-batches 2 --dp 2 --fsdp on --recompute selective",
     MODEL "--micro-batches 2 --tp 2 --sequence-parallel on --dp 2 --fsdp on --recompute full --record all",
@@ -184,7 +188,7 @@ static void add_message(void *self, enum thread thread, const struct instruction
   bool gathers = message->collective == ALL_GATHER, scatters = message->collective == REDUCE_SCATTER;
   assert_int_equal(message->elements_in * size * (gathers ? members : 1), message->bytes);
   assert_int_equal(message->elements_out * size * (scatters ? members : 1), message->bytes);
-  bool bucket = strcmp(communicator->description, "DATA_PARALLEL_GROUP") == 0 && message->float32 && !gathers &&
+  bool bucket = strncmp(communicator->description, "DATA_PARALLEL_GROUP", 19) == 0 && message->float32 && !gathers &&
                 message->elements_in > 1;
   if (bucket) {
     traffic->gradients += message->bytes;
@@ -217,11 +221,12 @@ static void check_gradients(const struct job_text *job, const struct traffic *tr
   const struct setup *setup = &job->setup;
   int64_t parameters = job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].parameters, most_padding = 0;
   int64_t times = setup->parallel.fully_sharded ? setup->model.micro_batches : 1;
+  int64_t copies = (int64_t)setup->parallel.data * setup->parallel.context;
   if (setup->parallel.distributed_optimizer || setup->parallel.fully_sharded)
     for (int i = 0; i < setup->parallel.chunks; i++)
-      most_padding += (int64_t)job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].chunks[i].bucket_count *
-                      (setup->parallel.data - 1);
-  if (setup->parallel.data == 1) {
+      most_padding +=
+          (int64_t)job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].chunks[i].bucket_count * (copies - 1);
+  if (copies == 1) {
     assert_int_equal(traffic->gradients, 0);
     return;
   }
@@ -241,7 +246,7 @@ static void check_gradients(const struct job_text *job, const struct traffic *tr
   }
   int64_t most =
       setup->parallel.bucket_bytes > 4 * largest_parameter ? setup->parallel.bucket_bytes : 4 * largest_parameter;
-  assert_true(traffic->largest <= most + 4 * setup->parallel.data);
+  assert_true(traffic->largest <= most + 4 * copies);
 }
 
 static void members_do_the_same_in_the_same_order(void **state) {
@@ -293,6 +298,39 @@ static void groups_are_megatrons(void **state) {
     assert_true(communicators[i].id >> 63 == 0);
     for (int j = 0; j < i; j++)
       assert_true(communicators[i].id != communicators[j].id);
+  }
+  close_job(&job);
+}
+
+/* Ranks of a sequence are next to those of tensors; those that sum gradients are these and replicas together. */
+static void groups_of_contexts_are_megatrons(void **state) {
+  (void)state;
+  struct job_text job;
+  open_job(&job, "--tp 2 --cp 2 --dp 2", NULL, NULL);
+  static const struct {
+    const char *name, *description;
+    int size, ranks[8];
+  } wanted[] = {
+      {"0", "default_pg", 8, {0, 1, 2, 3, 4, 5, 6, 7}},
+      {"1", "DATA_PARALLEL_GROUP_WITH_CP", 4, {0, 2, 4, 6}},
+      {"2", "DATA_PARALLEL_GROUP_WITH_CP", 4, {1, 3, 5, 7}},
+      {"3", "DATA_PARALLEL_GROUP", 2, {0, 4}},
+      {"4", "DATA_PARALLEL_GROUP", 2, {1, 5}},
+      {"5", "DATA_PARALLEL_GROUP", 2, {2, 6}},
+      {"6", "DATA_PARALLEL_GROUP", 2, {3, 7}},
+      {"7", "CONTEXT_PARALLEL_GROUP", 2, {0, 2}},
+      {"8", "CONTEXT_PARALLEL_GROUP", 2, {1, 3}},
+      {"9", "CONTEXT_PARALLEL_GROUP", 2, {4, 6}},
+      {"10", "CONTEXT_PARALLEL_GROUP", 2, {5, 7}},
+      {"11", "MODEL_PARALLEL_GROUP", 2, {0, 1}},
+  };
+  int count;
+  const struct communicator *communicators = gpt_communicators(job.gpt, &count);
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    assert_string_equal(communicators[i].name, wanted[i].name);
+    assert_string_equal(communicators[i].description, wanted[i].description);
+    assert_int_equal(communicators[i].size, wanted[i].size);
+    assert_memory_equal(communicators[i].ranks, wanted[i].ranks, (size_t)wanted[i].size * sizeof(int));
   }
   close_job(&job);
 }
@@ -667,6 +705,7 @@ int main(void) {
       cmocka_unit_test(layers_that_do_not_divide_are_refused),
       cmocka_unit_test(members_do_the_same_in_the_same_order),
       cmocka_unit_test(groups_are_megatrons),
+      cmocka_unit_test(groups_of_contexts_are_megatrons),
       cmocka_unit_test(lonely_groups_are_numbered),
       cmocka_unit_test(buckets_leave_when_their_gradients_are_there),
       cmocka_unit_test(exchanges_match_in_order),

@@ -372,8 +372,8 @@ static void every_kernel_has_its_row(void **state) {
 static void attention_is_causal(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
-  struct work forward = kernels_attention(&setup, 1, 32, 4096, 128, false);
-  struct work backward = kernels_attention(&setup, 1, 32, 4096, 128, true);
+  struct work forward = kernels_attention(&setup, 1, 32, 4096, 4096, 128, false);
+  struct work backward = kernels_attention(&setup, 1, 32, 4096, 4096, 128, true);
   assert_true(forward.flops == 2.0 * 32 * 4096 * 4096 * 128);
   assert_true(backward.flops == 2.5 * forward.flops);
   assert_near(forward.duration, (int64_t)(forward.flops / (989e3 * 0.68 * 4096 / 4608)) + 4000, 1);
@@ -381,12 +381,12 @@ static void attention_is_causal(void **state) {
   assert_true(share > 0.5 && share < 0.6);
   assert_true(backward.duration > 2 * forward.duration);
   /* Four heads of 16 blocks leave half of the SMs idle, where that is emulated. */
-  int64_t smooth = kernels_attention(&setup, 1, 4, 2048, 128, false).duration - 4000;
+  int64_t smooth = kernels_attention(&setup, 1, 4, 2048, 2048, 128, false).duration - 4000;
   setup.mechanisms[MECHANISM_WAVES] = true;
-  assert_near(kernels_attention(&setup, 1, 4, 2048, 128, false).duration - 4000, smooth * 132 / 64, 3);
+  assert_near(kernels_attention(&setup, 1, 4, 2048, 2048, 128, false).duration - 4000, smooth * 132 / 64, 3);
   assert_non_null(strstr(forward.name, "sm90_flash_fprop"));
   setup.gpu = gpu_find("a100");
-  assert_non_null(strstr(kernels_attention(&setup, 1, 4, 2048, 128, true).name, "flash_bwd_dq_dk_dv_loop"));
+  assert_non_null(strstr(kernels_attention(&setup, 1, 4, 2048, 2048, 128, true).name, "flash_bwd_dq_dk_dv_loop"));
 }
 
 /* Short sequences do few operations on what they read and write: queries, keys, values and the output, of two bytes;
@@ -395,8 +395,8 @@ static void attention_is_causal(void **state) {
 static void short_attention_takes_its_bytes(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
-  struct work forward = kernels_attention(&setup, 64, 32, 128, 128, false);
-  struct work backward = kernels_attention(&setup, 64, 32, 128, 128, true);
+  struct work forward = kernels_attention(&setup, 64, 32, 128, 128, 128, false);
+  struct work backward = kernels_attention(&setup, 64, 32, 128, 128, 128, true);
   assert_true(forward.bytes == 8L << 25 && backward.bytes == 18L << 25);
   assert_near(forward.duration, 89033 + 4000, 1);
   assert_near(backward.duration, 200325 + 5000, 1);
@@ -413,7 +413,7 @@ static void attention_is_that_of_its_heads(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct setup setup = ideal(cases[i].gpu);
     for (int dim = 32; dim <= 128; dim += 32) {
-      struct work work = kernels_attention(&setup, 1, 16, 2048, dim, false);
+      struct work work = kernels_attention(&setup, 1, 16, 2048, 2048, dim, false);
       assert_non_null(strstr(work.name, dim <= 64 ? cases[i].small : cases[i].large));
     }
   }

@@ -34,7 +34,7 @@ static bool both[] = {true, true};
 
 static void run_start(struct run *run, unsigned recorded) {
   *run = (struct run){
-      .setup = {.parallel = {.tensor = 1, .pipeline = 1, .data = 2, .chunks = 1},
+      .setup = {.parallel = {.tensor = 1, .context = 1, .pipeline = 1, .data = 2, .chunks = 1},
                 .gpu = gpu_find("h100"),
                 .nccl = nccl_version_find("2.28.9"),
                 .network = {.node_size = 2},
@@ -711,7 +711,8 @@ static void test_no_folder(void **state) {
 
 static void test_clocks(void **state) {
   (void)state;
-  struct setup setup = {.parallel = {.tensor = 1, .pipeline = 1, .data = 8}, .network = {.node_size = 4}, .seed = 3};
+  struct setup setup = {
+      .parallel = {.tensor = 1, .context = 1, .pipeline = 1, .data = 8}, .network = {.node_size = 4}, .seed = 3};
   struct clock none = clock_of(&setup, 5);
   assert_int_equal(clock_device(&none, 123456789), 123456789);
   setup.mechanisms[MECHANISM_CLOCKS] = true;

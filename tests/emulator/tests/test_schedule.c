@@ -14,7 +14,7 @@
 static struct setup setup_of(enum schedule schedule, int stages, int micro_batches, int chunks) {
   return (struct setup){
       .model = {.micro_batches = micro_batches},
-      .parallel = {.tensor = 1, .data = 1, .pipeline = stages, .chunks = chunks, .schedule = schedule}};
+      .parallel = {.tensor = 1, .context = 1, .data = 1, .pipeline = stages, .chunks = chunks, .schedule = schedule}};
 }
 
 /* ---- by hand ---- */

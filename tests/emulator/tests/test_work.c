@@ -298,9 +298,81 @@ static void fully_sharded_replicas_have_their_share(void **state) {
   expect((struct counted){.partly = true, .rows = rows, .row_count = sizeof rows / sizeof *rows}, "--fsdp on", 0);
 }
 
+/* Of a rank of two that share a sequence: per token it does half, and its queries see the keys and values of all, which it gathers
+ * from both, in two passes; the gradients of those it scatters. Gradients of parameters are of four ranks, as is the optimizer's share. */
+static void contexts_have_their_part_of_a_sequence(void **state) {
+  (void)state;
+  const int64_t owned = parameters / 4;
+  const struct row rows[] = {
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "vectorized_layer_norm_kernel", 4 * 4 * shard / 2},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "fused_rope_forward", 4 * 4 * heads / 2},
+      /* Of a micro-batch: queries and what comes of them; keys and values in order and into another layout. */
+      {PHASE_FORWARD, PART_LAYER, -1, 2 * 6, COPY, 2 * 4 * (heads / 2 + heads / 2 + 4 * heads)},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "flash_fprop", 2 * 2 * 2 * (heads / 2 + heads)},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "triton_poi_fused_add_gelu_0", 2 * 4 * inner / 2},
+      /* The output's gradient; keys, values and their gradients in order; gradients of all three side by side. */
+      {PHASE_BACKWARD, PART_LAYER, -1, 2 * 6, COPY, 2 * 4 * (heads / 2 + 4 * heads + 3 * heads / 2)},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "flash_bprop", 2 * 2 * (5 * heads / 2 + 4 * heads)},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "compute_dot_do_o", 2 * 8 * heads / 2},
+      {PHASE_FORWARD, PART_HEAD, -1, 2, TO_FLOAT, 2 * 6 * logits / 2},
+      {PHASE_FORWARD, PART_OTHER, -1, MICRO_BATCHES, "Memcpy HtoD", MICRO_BATCHES * 8 * tokens / 2},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "AdamFunctor", 28 * owned},
+  };
+  expect((struct counted){.partly = true, .rows = rows, .row_count = sizeof rows / sizeof *rows},
+         "--cp 2 --distributed-optimizer on", 0);
+}
+
+/* What ranks tell each other in a context group. */
+struct told {
+  const struct gpt *gpt;
+  int gathers[PHASES], scatters[PHASES];
+  int64_t elements; /* that a message has for all, each the same */
+};
+
+static void count_told(void *self, enum thread thread, const struct instruction *instruction, const struct work *work) {
+  struct told *told = self;
+  (void)thread;
+  int count;
+  const struct communicator *communicators = gpt_communicators(told->gpt, &count);
+  if (!work || !work->message ||
+      strcmp(communicators[work->message->communicator].description, "CONTEXT_PARALLEL_GROUP") != 0)
+    return;
+  const struct message *message = work->message;
+  bool gathers = message->collective == ALL_GATHER;
+  assert_true(gathers || message->collective == REDUCE_SCATTER);
+  assert_int_equal(instruction->stream, STREAM_CONTEXT);
+  assert_int_equal(message->bytes, 2 * told->elements);
+  assert_int_equal(gathers ? message->elements_out : message->elements_in, told->elements);
+  assert_int_equal(gathers ? message->elements_in : message->elements_out, told->elements / 2);
+  (gathers ? told->gathers : told->scatters)[work->label.phase]++;
+}
+
+/* Keys and values, gathered in each layer's forward pass, and again in the backward pass, which scatters their gradients. */
+static void contexts_gather_keys_and_values(void **state) {
+  (void)state;
+  char line[] = JOB "--cp 2";
+  struct setup setup;
+  assert_true(setup_of_line(&setup, line));
+  struct told told = {.gpt = gpt_new(&setup), .elements = heads};
+  struct software software = gpt_software((struct gpt *)(uintptr_t)told.gpt);
+  struct reader reader = {.self = &told, .read = count_told};
+  while (read_next(&reader, &software, 3))
+    ;
+  enum { PAIRS = STEPS * MICRO_BATCHES * 2 }; /* of two layers */
+  assert_int_equal(told.gathers[PHASE_FORWARD], 2 * PAIRS);
+  assert_int_equal(told.gathers[PHASE_BACKWARD], 2 * PAIRS);
+  assert_int_equal(told.scatters[PHASE_FORWARD], 0);
+  assert_int_equal(told.scatters[PHASE_BACKWARD], 2 * PAIRS);
+  gpt_free((struct gpt *)(uintptr_t)told.gpt);
+  reader_free(&reader);
+  setup_free(&setup);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fully_sharded_replicas_have_their_share),
+      cmocka_unit_test(contexts_have_their_part_of_a_sequence),
+      cmocka_unit_test(contexts_gather_keys_and_values),
       cmocka_unit_test(a_step_runs_what_it_is_made_of),
       cmocka_unit_test(a_distributed_optimizer_has_its_share),
   };

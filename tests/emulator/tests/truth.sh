@@ -31,6 +31,7 @@ operations 0 1 "${small[@]}" --tp 2 --pp 2 --schedule zb-h1 --sequence-parallel 
 operations 0 0 "${small[@]}" --ideal --micro-batch 3 --micro-batches 2 --head-dim 48 --heads 20 --ffn 3072
 operations 0 0 "${small[@]}" --tp 2 --dp 2 --pp 2 --sequence-parallel on --distributed-optimizer on
 operations 1 1 "${small[@]}" --tp 4 --pp 2 --schedule gpipe --recompute full
+operations 0 0 "${small[@]}" --cp 4 --dp 2 --micro-batch 2
 operations 0 0 "${small[@]}" --pp 2 --schedule zb-h1 --micro-batches 5
 operations 1 1 "${small[@]}" --layers 4 --pp 2 --vp 2 --schedule interleaved --recompute full --micro-batches 6
 

@@ -11,7 +11,7 @@ enum { NS_STEP = 90000, NS_PASS = 14000, NS_BACKWARD = 9000, NS_LOSS = 4200, NS_
 struct gpt *gpt_new(const struct setup *setup) {
   struct gpt *gpt = memory_new(1, sizeof *gpt);
   gpt->setup = setup;
-  gpt->tokens = (int64_t)setup->model.micro_batch * setup->model.sequence;
+  gpt->tokens = (int64_t)setup->model.micro_batch * gpt_sequence(setup);
   gpt->progress = memory_new((size_t)setup_ranks(setup), sizeof *gpt->progress);
   gpt_make_groups(gpt);
   gpt_make_tensor_collectives(gpt);
@@ -289,8 +289,9 @@ static void report_loss(struct block *to) {
   struct work mean = kernels_run(to->setup, KERNEL_LOSS_MEAN, to->setup->model.micro_batches, 0);
   spend(to, NS_LOSS);
   op_run_vector(to, "aten::mean", to->setup->model.micro_batches, &mean);
-  if (has_group(to, ROLE_DATA))
-    collective_run(to, STREAM_DATA, message_of(to, ROLE_DATA, ALL_REDUCE, 1, true));
+  enum role role = gpt_gradient_role(to->setup);
+  if (has_group(to, role))
+    collective_run(to, STREAM_DATA, message_of(to, role, ALL_REDUCE, 1, true));
 }
 
 static void end_step(struct block *to) {

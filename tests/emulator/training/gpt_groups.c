@@ -10,32 +10,45 @@
 /* Which ranks belong together: those that agree in the coordinates that do not vary. */
 static const struct {
   const char *description;
-  bool varies_tensor, varies_data, varies_stage;
+  bool varies_tensor, varies_context, varies_data, varies_stage;
 } roles[ROLES] = {
-    [ROLE_WORLD] = {"default_pg", true, true, true},
-    [ROLE_DATA] = {"DATA_PARALLEL_GROUP", false, true, false},
-    [ROLE_MODEL] = {"MODEL_PARALLEL_GROUP", true, false, true},
-    [ROLE_TENSOR] = {"TENSOR_MODEL_PARALLEL_GROUP", true, false, false},
-    [ROLE_PIPELINE] = {"PIPELINE_MODEL_PARALLEL_GROUP", false, false, true},
-    [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, true},
+    [ROLE_WORLD] = {"default_pg", true, true, true, true},
+    [ROLE_DATA_AND_CONTEXT] = {"DATA_PARALLEL_GROUP_WITH_CP", false, true, true, false},
+    [ROLE_DATA] = {"DATA_PARALLEL_GROUP", false, false, true, false},
+    [ROLE_CONTEXT] = {"CONTEXT_PARALLEL_GROUP", false, true, false, false},
+    [ROLE_MODEL] = {"MODEL_PARALLEL_GROUP", true, false, false, true},
+    [ROLE_TENSOR] = {"TENSOR_MODEL_PARALLEL_GROUP", true, false, false, false},
+    [ROLE_PIPELINE] = {"PIPELINE_MODEL_PARALLEL_GROUP", false, false, false, true},
+    [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, false, true},
 };
+
+/* Nobody has these without context parallelism. */
+static bool is_made(const struct gpt *gpt, int role) {
+  return gpt->setup->parallel.context > 1 || (role != ROLE_CONTEXT && role != ROLE_DATA_AND_CONTEXT);
+}
+
+enum role gpt_gradient_role(const struct setup *setup) {
+  return setup->parallel.context > 1 ? ROLE_DATA_AND_CONTEXT : ROLE_DATA;
+}
 
 /* The group of a role that this rank is the first of, ascending; 0 members if it is another's. */
 static int members_from(const struct gpt *gpt, enum role role, int first, int *members) {
   const struct parallelism *parallel = &gpt->setup->parallel;
   struct coordinates from = setup_coordinates(gpt->setup, first), at;
-  if ((roles[role].varies_tensor && from.tensor) || (roles[role].varies_data && from.data) ||
-      (roles[role].varies_stage && from.stage))
+  if ((roles[role].varies_tensor && from.tensor) || (roles[role].varies_context && from.context) ||
+      (roles[role].varies_data && from.data) || (roles[role].varies_stage && from.stage))
     return 0;
   struct coordinates last = {roles[role].varies_tensor ? parallel->tensor - 1 : from.tensor,
+                             roles[role].varies_context ? parallel->context - 1 : from.context,
                              roles[role].varies_data ? parallel->data - 1 : from.data,
                              roles[role].varies_stage ? parallel->pipeline - 1 : from.stage};
   int count = 0;
   for (at.stage = from.stage; at.stage <= last.stage; at.stage++)
     for (at.data = from.data; at.data <= last.data; at.data++)
-      for (at.tensor = from.tensor; at.tensor <= last.tensor; at.tensor++)
-        if (role != ROLE_EMBEDDING || at.stage == 0 || at.stage == last.stage)
-          members[count++] = setup_rank_at(gpt->setup, at);
+      for (at.context = from.context; at.context <= last.context; at.context++)
+        for (at.tensor = from.tensor; at.tensor <= last.tensor; at.tensor++)
+          if (role != ROLE_EMBEDDING || at.stage == 0 || at.stage == last.stage)
+            members[count++] = setup_rank_at(gpt->setup, at);
   return count;
 }
 
@@ -68,7 +81,7 @@ void gpt_make_groups(struct gpt *gpt) {
   for (int role = 0; role < ROLES; role++) {
     for (int rank = 0; rank < ranks; rank++)
       gpt->roles[rank][role] = -1;
-    for (int first = 0; first < ranks; first++) {
+    for (int first = 0; is_made(gpt, role) && first < ranks; first++) {
       int size = members_from(gpt, (enum role)role, first, members);
       if (size > 1 || role == ROLE_WORLD)
         add_group(gpt, (enum role)role, members, size, number);

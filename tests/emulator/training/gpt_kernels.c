@@ -14,6 +14,7 @@ enum size {
   SIZE_HIDDEN_SHARD, /* of the rank */
   SIZE_QKV,
   SIZE_HEADS,
+  SIZE_KEYS, /* of the whole sequence, or values */
   SIZE_FFN,
   SIZE_LOGITS,
   SIZE_WEIGHT_QKV, /* in the order of enum linear */
@@ -37,6 +38,7 @@ static void measure(const struct gpt *gpt, int64_t sizes[SIZES]) {
   sizes[SIZE_HIDDEN_SHARD] = tokens * hidden / gpt_sequence_shards(setup);
   sizes[SIZE_QKV] = tokens * gpt_linear_outputs(setup, LINEAR_QKV);
   sizes[SIZE_HEADS] = sizes[SIZE_QKV] / 3;
+  sizes[SIZE_KEYS] = sizes[SIZE_HEADS] * setup->parallel.context;
   sizes[SIZE_FFN] = tokens * gpt_linear_outputs(setup, LINEAR_FC1);
   sizes[SIZE_LOGITS] = tokens * gpt_linear_outputs(setup, LINEAR_HEAD);
   for (int i = 0; i < LINEARS; i++)
@@ -89,6 +91,7 @@ static const struct piece_row layer_rows[LAYER_PIECES] = {
     [PIECE_ADD_FC1] = {KERNEL_GRADIENT_ACCUMULATE, SIZE_BIAS_FC1},
     [PIECE_ADD_FC2] = {KERNEL_GRADIENT_ACCUMULATE, SIZE_BIAS_HIDDEN},
     [PIECE_ADD_NORM] = {KERNEL_GRADIENT_ACCUMULATE, SIZE_NORM},
+    [PIECE_KEYS_COPY] = {KERNEL_TRANSPOSE, SIZE_KEYS},
 };
 
 static const struct piece_row end_rows[END_PIECES] = {
@@ -152,8 +155,8 @@ static void choose_layer(const struct gpt *gpt, const int64_t sizes[SIZES], int 
   /* Backward, 2.5 times the forward's operations are done, where the model's formula has 2: the scores are computed
    * again. */
   for (int backward = 0; backward < 2; backward++)
-    kernels->pieces[backward ? PIECE_ATTENTION_BACKWARD : PIECE_ATTENTION] =
-        kernels_attention(gpt->setup, model->micro_batch, heads, model->sequence, model->head_dim, backward);
+    kernels->pieces[backward ? PIECE_ATTENTION_BACKWARD : PIECE_ATTENTION] = kernels_attention(
+        gpt->setup, model->micro_batch, heads, gpt_sequence(gpt->setup), model->sequence, model->head_dim, backward);
 }
 
 /* ---- names ---- */

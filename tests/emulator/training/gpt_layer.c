@@ -38,6 +38,14 @@ static const struct node_names *const nodes = gpt_layer_nodes;
 static const struct node_names scatter_node = {
     FUNCTION("_ReduceScatterToSequenceParallelRegion", MAPPINGS, "357", "363")};
 
+static const struct node_names context_node = {
+    FUNCTION("AttnFuncWithCPAndKVAllGather",
+             "transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py", "2390", "2662")};
+
+static const struct node_names *attention_node(const struct block *to) {
+  return has_group(to, ROLE_CONTEXT) ? &context_node : &nodes[NODE_ATTENTION];
+}
+
 static const struct node_names *reduction(const struct block *to) {
   return gpt_sequence_shards(to->setup) > 1 ? &scatter_node : &nodes[NODE_PROJECTION_REDUCE];
 }
@@ -215,13 +223,44 @@ void reduce_backward(const struct block *to, int node) {
   node_leave_backward(to);
 }
 
+/* Keys and values of the sequence's other parts, one after the other, and both into their order: a rank has an early and a
+ * late piece. */
+static void gather_keys(const struct block *to) {
+  for (int i = 0; i < 2; i++)
+    context_run(to, ALL_GATHER);
+  for (int i = 0; i < 2; i++)
+    op_run(to, "aten::index_select", shape(to, SHAPE_KEYS_SELECT), &to->kernels->pieces[PIECE_KEYS_COPY]);
+}
+
+/* The gradients of all keys and values that this rank's queries saw: each rank takes the sum for its own. */
+static void scatter_keys(const struct block *to) {
+  for (int i = 0; i < 2; i++)
+    op_run(to, "aten::index_select", shape(to, SHAPE_KEYS_SELECT), &to->kernels->pieces[PIECE_KEYS_COPY]);
+  for (int i = 0; i < 2; i++)
+    context_run(to, REDUCE_SCATTER);
+}
+
+/* Into the layout that attention wants. */
+static void copy_heads(const struct block *to) {
+  const struct work *own = &to->kernels->pieces[PIECE_HEADS_COPY];
+  const struct work *keys = has_group(to, ROLE_CONTEXT) ? &to->kernels->pieces[PIECE_KEYS_COPY] : own;
+  op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), own);
+  for (int i = 0; i < 2; i++)
+    op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_KEYS_COPY), keys);
+}
+
 static void core_forward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
+  bool gathers = has_group(to, ROLE_CONTEXT);
   module_enter(to, MODULE_CORE, 0);
-  for (int i = 0; i < 3; i++)
-    op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), &pieces[PIECE_HEADS_COPY]);
+  if (!gathers)
+    copy_heads(to);
   spend(to, NS_CALL);
-  node_forward(to, &nodes[NODE_ATTENTION], shape(to, SHAPE_ATTENTION));
+  node_forward(to, attention_node(to), shape(to, SHAPE_ATTENTION));
+  if (gathers) {
+    gather_keys(to);
+    copy_heads(to);
+  }
   op_run(to, "flash_attn::_flash_attn_forward", shape(to, SHAPE_ATTENTION_FORWARD), &pieces[PIECE_ATTENTION]);
   op_leave(to);
   op_enter(to, "aten::contiguous", shape(to, SHAPE_CONTEXT_COPY));
@@ -429,7 +468,9 @@ static void core_backward(const struct block *to) {
   const struct work *pieces = to->kernels->pieces;
   node_backward(to, &nodes[NODE_CONTEXT], NODE_CONTEXT, shape(to, SHAPE_HEADS));
   node_leave_backward(to);
-  node_backward(to, &nodes[NODE_ATTENTION], NODE_ATTENTION, shape(to, SHAPE_CONTEXT));
+  node_backward(to, attention_node(to), NODE_ATTENTION, shape(to, SHAPE_CONTEXT));
+  if (has_group(to, ROLE_CONTEXT))
+    gather_keys(to); /* they were not kept */
   op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), &pieces[PIECE_HEADS_COPY]);
   op_enter(to, "flash_attn::_flash_attn_backward", shape(to, SHAPE_ATTENTION_BACKWARD));
   spend(to, NS_CALL);
@@ -437,6 +478,8 @@ static void core_backward(const struct block *to) {
   launch(to, &pieces[PIECE_ATTENTION_BACKWARD]);
   launch(to, &pieces[PIECE_ATTENTION_CONVERT]);
   op_leave(to);
+  if (has_group(to, ROLE_CONTEXT))
+    scatter_keys(to);
   node_leave_backward(to);
 }
 

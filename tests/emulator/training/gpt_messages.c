@@ -183,6 +183,16 @@ void tensor_run(const struct block *to, enum collective collective) {
   tensor_wait(to);
 }
 
+void context_run(const struct block *to, enum collective collective) {
+  const struct model *model = &to->setup->model;
+  int64_t width = (int64_t)model->heads / to->setup->parallel.tensor * model->head_dim;
+  int64_t elements = (int64_t)model->micro_batch * model->sequence * width;
+  struct message message = message_of(to, ROLE_CONTEXT, collective, elements, false);
+  message.inner[0] = model->micro_batch;
+  message.inner[1] = (int)width;
+  collective_run(to, STREAM_CONTEXT, message);
+}
+
 /* ---- between stages ---- */
 
 static int peer_of(const struct block *to, bool next) {

@@ -1,4 +1,4 @@
-/* Gradients and the optimizer: buckets over the replicas, what several ranks hold in common, the norm, Adam. With the
+/* Gradients and the optimizer: buckets over the replicas (and the ranks that share their sequences), what several ranks hold in common, the norm, Adam. With the
  * distributed optimizer every replica updates its share of the parameters, and all gather them. Fully sharded replicas
  * (gpt_fsdp.c) have no more than that share.
  */
@@ -19,7 +19,11 @@ static bool has_share(const struct block *to) {
   return to->setup->parallel.distributed_optimizer || to->setup->parallel.fully_sharded;
 }
 
-static int64_t shares(const struct block *to) { return has_share(to) ? to->setup->parallel.data : 1; }
+static int64_t shares(const struct block *to) {
+  return has_share(to) ? (int64_t)to->setup->parallel.data * to->setup->parallel.context : 1;
+}
+
+static bool sums_gradients(const struct block *to) { return has_group(to, gpt_gradient_role(to->setup)); }
 
 /* A bucket is padded to a multiple of its shares. */
 static int64_t padded(const struct block *to, int64_t parameters) {
@@ -47,7 +51,8 @@ static void reduce_bucket(const struct block *to, const struct chunk *chunk, int
   op_run_vector(to, "aten::mul_", elements, &scale);
   spend(to, NS_LINE);
   enum collective collective = to->setup->parallel.distributed_optimizer ? REDUCE_SCATTER : ALL_REDUCE;
-  collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, collective, elements, true), bucket_event(chunk, bucket));
+  struct message message = message_of(to, gpt_gradient_role(to->setup), collective, elements, true);
+  collective_start(to, STREAM_DATA, message, bucket_event(chunk, bucket));
   frame_leave(to);
 }
 
@@ -55,7 +60,7 @@ static void reduce_bucket(const struct block *to, const struct chunk *chunk, int
 void gradient_ready(const struct block *to, int slot) {
   int bucket = to->chunk->closes[slot];
   bool last = to->micro_batch == to->setup->model.micro_batches - 1;
-  if (to->captured || !to->setup->parallel.overlap_gradients || !last || bucket < 0 || !has_group(to, ROLE_DATA))
+  if (to->captured || !to->setup->parallel.overlap_gradients || !last || bucket < 0 || !sums_gradients(to))
     return;
   bool hooked = to->nesting->depth > 0;
   struct block labelled = *to;
@@ -70,14 +75,14 @@ void gradient_ready(const struct block *to, int slot) {
 }
 
 static void reduce_buckets(const struct block *to) {
-  if (!has_group(to, ROLE_DATA) || to->setup->parallel.fully_sharded)
+  if (!sums_gradients(to) || to->setup->parallel.fully_sharded)
     return;
   python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
   for (int pass = to->setup->parallel.overlap_gradients; pass < 2; pass++)
     for (int i = 0; i < to->setup->parallel.chunks; i++)
       for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
         if (pass)
-          collective_wait(to, ROLE_DATA, bucket_event(&to->plan->chunks[i], j));
+          collective_wait(to, gpt_gradient_role(to->setup), bucket_event(&to->plan->chunks[i], j));
         else
           reduce_bucket(to, &to->plan->chunks[i], j);
       }
@@ -163,7 +168,8 @@ static void clip_gradients(const struct block *to) {
 }
 
 static void gather_parameters(const struct block *to) {
-  if (!to->setup->parallel.distributed_optimizer || !has_group(to, ROLE_DATA))
+  enum role role = gpt_gradient_role(to->setup);
+  if (!to->setup->parallel.distributed_optimizer || !has_group(to, role))
     return;
   python_enter(to, "megatron/core/distributed/param_and_grad_buffer.py(196): start_param_sync");
   for (int waits = 0; waits < 2; waits++)
@@ -172,9 +178,9 @@ static void gather_parameters(const struct block *to) {
         int64_t elements = padded(to, to->plan->chunks[i].buckets[j]);
         int event = bucket_event(&to->plan->chunks[i], j);
         if (waits)
-          collective_wait(to, ROLE_DATA, event);
+          collective_wait(to, role, event);
         else
-          collective_start(to, STREAM_DATA, message_of(to, ROLE_DATA, ALL_GATHER, elements, false), event);
+          collective_start(to, STREAM_DATA, message_of(to, role, ALL_GATHER, elements, false), event);
       }
   python_leave(to);
 }

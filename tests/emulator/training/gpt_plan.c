@@ -41,6 +41,8 @@ int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear) {
   return model->hidden;
 }
 
+int gpt_sequence(const struct setup *setup) { return setup->model.sequence / setup->parallel.context; }
+
 int gpt_sequence_shards(const struct setup *setup) {
   return setup->parallel.sequence_parallel ? setup->parallel.tensor : 1;
 }

@@ -23,7 +23,7 @@ const char *gpt_keep(struct gpt *gpt, const char *format, ...) {
 }
 
 static void describe_products(struct gpt *gpt, int linear, long long in, long long out) {
-  long long sequence = gpt->setup->model.sequence, batch = gpt->setup->model.micro_batch, tokens = sequence * batch;
+  long long sequence = gpt_sequence(gpt->setup), batch = gpt->setup->model.micro_batch, tokens = sequence * batch;
   const char *(*shapes)[PRODUCT_SHAPES] = gpt->product_shapes[linear];
   const char **forward = shapes[PRODUCT_FORWARD], **input = shapes[PRODUCT_INPUT], **weight = shapes[PRODUCT_WEIGHT];
   forward[SHAPE_MATMUL] =
@@ -43,7 +43,7 @@ static void describe_products(struct gpt *gpt, int linear, long long in, long lo
 
 static void describe_linears(struct gpt *gpt) {
   const struct setup *setup = gpt->setup;
-  long long sequence = setup->model.sequence, batch = setup->model.micro_batch, tokens = sequence * batch;
+  long long sequence = gpt_sequence(setup), batch = setup->model.micro_batch, tokens = sequence * batch;
   for (int i = 0; i < LINEARS; i++) {
     long long in = (long long)gpt_linear_inputs(setup, (enum linear)i);
     long long out = (long long)gpt_linear_outputs(setup, (enum linear)i);
@@ -64,8 +64,9 @@ static void describe_linears(struct gpt *gpt) {
 static void describe_attention(struct gpt *gpt) {
   const struct model *model = &gpt->setup->model;
   const char **shapes = gpt->shapes;
-  long long sequence = model->sequence, batch = model->micro_batch, dim = model->head_dim;
+  long long sequence = gpt_sequence(gpt->setup), batch = model->micro_batch, dim = model->head_dim;
   long long heads = model->heads / gpt->setup->parallel.tensor, part = heads * dim;
+  long long keys = model->sequence, pieces = 2LL * gpt->setup->parallel.context;
   double scale = pow((double)dim, -0.5);
   shapes[SHAPE_QKV] = gpt_keep(gpt, "bf16[%lld,%lld,%lld]", sequence, batch, 3 * part);
   shapes[SHAPE_QKV_SPLIT] = gpt_keep(gpt, "%s =[%lld,%lld,%lld]", shapes[SHAPE_QKV], part, part, part);
@@ -83,16 +84,23 @@ static void describe_attention(struct gpt *gpt) {
                                       part, batch * part, dim, first);
   shapes[SHAPE_CONTEXT_COPY] = gpt_keep(gpt, "bf16[%lld,%lld,%lld,%lld|%lld,%lld,%lld,1] %s", sequence, batch, heads,
                                         dim, part, sequence * part, dim, shapes[SHAPE_HEADS]);
-  shapes[SHAPE_ATTENTION] = gpt_keep(gpt, "%s %s %s", first, first, first);
-  shapes[SHAPE_ATTENTION_FORWARD] = gpt_keep(gpt, "%s =%.17g", first, scale);
+  /* Queries are this rank's, keys and values of the whole sequence. */
+  const char *whole = gpt_keep(gpt, "bf16[%lld,%lld,%lld,%lld]", batch, keys, heads, dim);
+  shapes[SHAPE_KEYS_COPY] = gpt_keep(gpt, "bf16[%lld,%lld,%lld,%lld|%lld,%lld,%lld,1] %s", batch, keys, heads, dim,
+                                     part, batch * part, dim, whole);
+  shapes[SHAPE_KEYS_SELECT] =
+      gpt_keep(gpt, "bf16[%lld,%lld,%lld,%lld,%lld] int64[%lld]", pieces, keys / pieces, batch, heads, dim, pieces);
+  const char *function = gpt->setup->parallel.context > 1 ? shapes[SHAPE_HEADS] : first;
+  shapes[SHAPE_ATTENTION] = gpt_keep(gpt, "%s %s %s", function, function, function);
+  shapes[SHAPE_ATTENTION_FORWARD] = gpt_keep(gpt, "%s %s =%.17g", first, whole, scale);
   shapes[SHAPE_ATTENTION_BACKWARD] =
-      gpt_keep(gpt, "%s float[%lld,%lld,%lld] =%.17g int64[2]", first, batch, heads, sequence, scale);
+      gpt_keep(gpt, "%s %s float[%lld,%lld,%lld] =%.17g int64[2]", first, whole, batch, heads, sequence, scale);
 }
 
 static void describe_layer(struct gpt *gpt) {
   const struct model *model = &gpt->setup->model;
   const char **shapes = gpt->shapes;
-  long long sequence = model->sequence, batch = model->micro_batch, hidden = model->hidden;
+  long long sequence = gpt_sequence(gpt->setup), batch = model->micro_batch, hidden = model->hidden;
   long long rows = sequence / gpt_sequence_shards(gpt->setup);
   long long ffn = (long long)gpt_linear_outputs(gpt->setup, LINEAR_FC1);
   shapes[SHAPE_HIDDEN] = gpt_keep(gpt, "bf16[%lld,%lld,%lld]", sequence, batch, hidden);
@@ -138,7 +146,7 @@ static void describe_gradients(struct gpt *gpt) {
 static void describe_ends(struct gpt *gpt) {
   const struct model *model = &gpt->setup->model;
   const char **shapes = gpt->shapes;
-  long long sequence = model->sequence, batch = model->micro_batch, hidden = model->hidden;
+  long long sequence = gpt_sequence(gpt->setup), batch = model->micro_batch, hidden = model->hidden;
   long long rows = sequence / gpt_sequence_shards(gpt->setup);
   long long vocabulary = (long long)gpt_linear_outputs(gpt->setup, LINEAR_HEAD);
   const char *tokens = gpt_keep(gpt, "int64[%lld,%lld]", batch, sequence);

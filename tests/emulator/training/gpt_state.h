@@ -13,7 +13,17 @@
 #include "schedule.h"
 
 /* Groups of ranks, by what they are for. */
-enum role { ROLE_WORLD, ROLE_DATA, ROLE_MODEL, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EMBEDDING, ROLES };
+enum role {
+  ROLE_WORLD,
+  ROLE_DATA_AND_CONTEXT,
+  ROLE_DATA,
+  ROLE_CONTEXT,
+  ROLE_MODEL,
+  ROLE_TENSOR,
+  ROLE_PIPELINE,
+  ROLE_EMBEDDING,
+  ROLES
+};
 
 /* Matrix products: the linear layers, each with its three products. The first micro-batch writes the weight's gradient,
  * the others add to it. */
@@ -69,6 +79,7 @@ enum layer_piece {
   PIECE_ADD_FC1,
   PIECE_ADD_FC2,
   PIECE_ADD_NORM,
+  PIECE_KEYS_COPY, /* keys or values of the whole sequence, into another layout or order */
   LAYER_PIECES
 };
 struct layer_kernels {
@@ -133,7 +144,9 @@ enum shape {
   SHAPE_QKV_CAT,
   SHAPE_HEADS, /* of queries, keys or values */
   SHAPE_HEADS_COPY,
-  SHAPE_CONTEXT, /* what attention gives */
+  SHAPE_KEYS_COPY,   /* keys or values of the whole sequence */
+  SHAPE_KEYS_SELECT, /* put in order: pieces of it come by rank */
+  SHAPE_CONTEXT,     /* what attention gives */
   SHAPE_CONTEXT_COPY,
   SHAPE_ROTARY,
   SHAPE_CORE,
@@ -322,7 +335,7 @@ struct progress {
 
 struct gpt {
   const struct setup *setup;
-  int64_t tokens; /* of a micro-batch */
+  int64_t tokens; /* of a micro-batch, on one rank */
   struct communicator *communicators;
   int communicator_count;
   int (*roles)[ROLES];          /* of a rank: communicators, -1: none, or nobody else in it */
@@ -366,13 +379,17 @@ enum numbering gpt_forward_numbering(const struct setup *setup);          /* of 
 /* Of one rank's weight (gpt_plan.c). */
 int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear);
 int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear);
+/* Of a sequence, on one rank. */
+int gpt_sequence(const struct setup *setup);
+/* The group that sums gradients, and has shares of parameters: all ranks with the same part of the model. */
+enum role gpt_gradient_role(const struct setup *setup);
 /* Over how many ranks norms and dropouts are spread: the tensor group where sequences are parallel, else 1. */
 int gpt_sequence_shards(const struct setup *setup);
 
 /* Events of a rank. A stream's two serve one collective after another; exchanges and buckets, of which several are
  * under way, go round. */
 enum {
-  EVENT_STREAMS = STREAM_COPY + 1,                /* those that have events of their own kinds */
+  EVENT_STREAMS = STREAM_CONTEXT + 1,             /* those that have events of their own kinds */
   EVENT_READY = 0,                                /* + stream: its input is there */
   EVENT_DONE = EVENT_STREAMS,                     /* + stream: the work is done */
   EVENT_FUTURE = EVENT_DONE + EVENT_STREAMS,      /* + stream: the same, for those who hold its future */
@@ -497,6 +514,8 @@ void collective_run(const struct block *to, enum stream stream, struct message m
 void tensor_start(const struct block *to, enum collective collective);
 void tensor_wait(const struct block *to);
 void tensor_run(const struct block *to, enum collective collective);
+/* Of keys, values, or their gradients, over the context group. */
+void context_run(const struct block *to, enum collective collective);
 void exchanges_start(const struct block *to, int after);
 void exchanges_wait(const struct block *to, int before);
 
