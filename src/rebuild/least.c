@@ -1,6 +1,5 @@
 #include "rebuild/least.h"
 
-#include "job/remove.h"
 #include "program/sharded.h"
 #include "rebuild/strip.h"
 #include <lumos/memory.h>
@@ -30,52 +29,69 @@ static uint32_t *find_main(const struct lumos_job *job) {
   return main;
 }
 
-/* What a configuration may lack: communication, divisions of gradients, which go where other replicas sum them, or none, and what fully
- * sharded replicas do to their shares; with all that threads do for these. By task; the caller frees it. */
-static uint8_t *find_unsure(const struct lumos_job *job, const uint8_t *left_out) {
-  uint8_t *unsure = lumos_copied(left_out, job->tasks.count, 1), *of_share = program_find_shares(job);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    bool back = task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
-    bool goes = !lumos_is_compute(task->kind) || of_share[t] || (back && rebuild_divides(job, task));
-    unsure[t] = unsure[t] || (lumos_on_stream(job, task) && goes);
-  }
-  free(of_share);
-  lumos_job_take_along(job, unsure);
-  return unsure;
+/* Some divisions of gradients go where other replicas sum them, or none. */
+static bool may_divide(const struct lumos_job *job, const struct lumos_task *task) {
+  bool back = task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
+  return back && rebuild_divides(job, task);
 }
 
-/* A block's own time on its thread, without waits, and without what comes before its first task. */
+/* Kernels that every such configuration has. */
+static bool stays(const struct lumos_job *job, const struct lumos_task *task, enum rebuild_counts counts) {
+  bool product = task->kind == LUMOS_GEMM || task->kind == LUMOS_ATTENTION;
+  return product || (counts == REBUILD_COUNTS_KERNELS && lumos_is_compute(task->kind) && !may_divide(job, task));
+}
+
+/* By task: those kernels, their calls, and the ops that make these calls. What threads do else may be there for communication that goes, and
+ * how long they pause depends on what they wait for. The caller frees it. */
+static uint8_t *find_counted(const struct lumos_job *job, enum rebuild_counts counts, const uint8_t *left_out) {
+  uint8_t *counted = lumos_allocate_zeroed(job->tasks.count + 1, 1), *of_share = program_find_shares(job);
+  uint8_t *ops = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    counted[t] |= lumos_on_stream(job, task) && stays(job, task, counts) && !of_share[t] && !left_out[t];
+    if (counted[t] && lumos_on_stream(job, task) && task->call != LUMOS_NONE) {
+      uint32_t op = job->tasks.items[task->call].span;
+      counted[task->call] = 1;
+      ops[op == LUMOS_NONE ? job->spans.count : op] = 1;
+    }
+  }
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    counted[t] |= task->kind == LUMOS_OP && task->span != LUMOS_NONE && ops[task->span];
+  }
+  free(ops);
+  free(of_share);
+  return counted;
+}
+
 static int64_t host_time(const struct rebuild_blocks *blocks, const struct rebuild_block *block,
-                         const uint8_t *unsure) {
+                         const uint8_t *counted) {
   int64_t sum = 0;
   for (uint32_t t = block->first; t < block->first + block->count; t++) {
-    struct lumos_times own = lumos_own_times(blocks->job, t);
-    if (!unsure[t] && blocks->job->tasks.items[t].kind != LUMOS_SYNC) {
-      sum += (own.dur > 0 ? own.dur : 0) + (t > block->first && own.lag > 0 ? own.lag : 0);
-    }
+    int64_t dur = lumos_own_times(blocks->job, t).dur;
+    sum += counted[t] && dur > 0 ? dur : 0;
   }
   return sum;
 }
 
 struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, const struct lumos_contend *contend,
-                                       const uint8_t *left_out) {
+                                       enum rebuild_counts counts, const uint8_t *left_out) {
   const struct lumos_job *job = blocks->job;
   struct rebuild_busy *busy = lumos_allocate_zeroed(blocks->items.count + 1, sizeof *busy);
-  uint8_t *unsure = find_unsure(job, left_out);
+  uint8_t *counted = find_counted(job, counts, left_out);
   uint32_t *main = find_main(job);
   for (size_t b = 0; b < blocks->items.count; b++) {
     const struct rebuild_block *block = &blocks->items.items[b];
-    busy[b].host = host_time(blocks, block, unsure);
+    busy[b].host = host_time(blocks, block, counted);
     for (uint32_t i = 0; i < block->device_count; i++) {
       uint32_t t = blocks->devices[block->device_first + i];
-      if (job->tasks.items[t].lane == main[block->rank] && !unsure[t]) {
+      if (job->tasks.items[t].lane == main[block->rank] && counted[t]) {
         busy[b].stream += (int64_t)((double)lumos_own_times(job, t).dur * lumos_contend_speed(contend, t));
       }
     }
   }
   free(main);
-  free(unsure);
+  free(counted);
   return busy;
 }
 

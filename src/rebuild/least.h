@@ -7,14 +7,18 @@
 #include "rebuild/plan.h"
 #include "transform/contend.h"
 
-/* How long a block keeps the stream busy that its rank computes most on, and its thread, ns: with what every configuration has, and as
- * long as kernels take beside no communication. */
+/* What is counted: kernels that every configuration has where as many ranks share tensors and sequences, or some do; or where none does any more,
+ * and what they did to share them goes: products and attention alone. */
+enum rebuild_counts { REBUILD_COUNTS_KERNELS, REBUILD_COUNTS_PRODUCTS };
+
+/* How long a block keeps the stream busy that its rank computes most on, as long as kernels take beside no communication, and its thread,
+ * for launching these; ns. */
 struct rebuild_busy {
   int64_t stream, host;
 };
-/* By block. left_out: by task, what is not counted. The caller frees it. O(tasks x depth of ops). */
+/* By block. left_out: by task, what is not counted. The caller frees it. O(tasks + blocks). */
 struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, const struct lumos_contend *contend,
-                                       const uint8_t *left_out);
+                                       enum rebuild_counts counts, const uint8_t *left_out);
 
 /* ns: the mean over built steps but the first. `busy`: of the plan's blocks. No step that is simulated is shorter: a stream does one kernel
  * at a time, a thread one thing, a pass begins behind what sends to it, and the first stage's next step behind its last pass. LUMOS_ABSENT: the

@@ -641,8 +641,15 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
   return lumos_rebuild_from(NULL, job, asked, error);
 }
 
+/* What is known of the recorded job alone. */
+struct beginning {
+  bool untied; /* the head's weights are not the embedding's */
+  bool parted; /* ranks shared tensors or sequences that share none any more */
+};
+
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
-static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool *untied, struct lumos_error *error) {
+static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
+                  struct lumos_error *error) {
   if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
     return false;
   }
@@ -651,7 +658,11 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool
   } else if (!simulate_starts(job, error)) {
     return false;
   }
-  *untied = program_is_untied(job); /* told by sizes that the shards have now */
+  const struct lumos_rebuild as_recorded = {.shards = 0};
+  bool whole_tensors = shards_asked(job, asked) == 1 && shards_asked(job, &as_recorded) > 1;
+  bool whole_sequences = contexts_asked(job, asked) == 1 && contexts_asked(job, &as_recorded) > 1;
+  /* Told by sizes that the shards have now. */
+  *beginning = (struct beginning){.untied = program_is_untied(job), .parted = whole_tensors || whole_sequences};
   if (!change_contexts(job, asked, error) ||
       (asked->shards > 0 && !lumos_reshape_shards(job, contexts_asked(job, asked), asked->shards, error))) {
     return false;
@@ -661,14 +672,14 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool
 
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) {
-  bool untied = false;
-  if (!begin(job, asked, &untied, error)) {
+  struct beginning beginning;
+  if (!begin(job, asked, &beginning, error)) {
     return false;
   }
   bool reshaped = changes_sizes(job, asked);
   const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
   bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
-  struct lumos_job *built = build(job, prepared, asked, untied, error);
+  struct lumos_job *built = build(job, prepared, asked, beginning.untied, error);
   if (built == NULL) {
     return false;
   }
@@ -697,6 +708,7 @@ struct bounding {
 struct boundings {
   struct bounding of[REBUILD_WEIGHTS_KINDS][AGAINS];
   struct lumos_contend contend;
+  enum rebuild_counts counts;
 };
 
 static const struct bounding *bounding_for(struct boundings *all, const struct lumos_job *job,
@@ -706,7 +718,7 @@ static const struct bounding *bounding_for(struct boundings *all, const struct l
   struct lumos_error error = {0};
   if (!own->tried && cut_for(&own->cut, job, asked, &error)) {
     uint8_t *left_out = again == AS_RECORDED ? lumos_allocate_zeroed(job->tasks.count + 1, 1) : rebuild_find_again(job);
-    own->busy = rebuild_busy_find(&own->cut.blocks, &all->contend, left_out);
+    own->busy = rebuild_busy_find(&own->cut.blocks, &all->contend, all->counts, left_out);
     free(left_out);
   }
   own->tried = true;
@@ -729,12 +741,13 @@ static int64_t bound(const struct bounding *bounding, const struct lumos_rebuild
 
 /* Those that need examples of transfers which the recording lacks, or the others. */
 static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, bool lacking,
-                      bool untied, int64_t *least) {
+                      const struct beginning *beginning, int64_t *least) {
   struct boundings *all = lumos_allocate_zeroed(1, sizeof *all);
+  all->counts = beginning->parted ? REBUILD_COUNTS_PRODUCTS : REBUILD_COUNTS_KERNELS;
   lumos_contend_begin(&all->contend, job);
   for (size_t i = 0; i < count; i++) {
     if (lacks_transfers(job, &asked[i]) == lacking && asked[i].learn_from == NULL) {
-      least[i] = bound(bounding_for(all, job, &asked[i]), &asked[i], untied);
+      least[i] = bound(bounding_for(all, job, &asked[i]), &asked[i], beginning->untied);
     }
   }
   for (struct bounding *own = all->of[0]; own < all->of[REBUILD_WEIGHTS_KINDS]; own++) {
@@ -757,19 +770,20 @@ static bool supply_alone(struct lumos_job *job, const struct lumos_rebuild *aske
 
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least) {
   struct lumos_error error = {0};
-  bool untied = false, lacking = false, others = false;
+  struct beginning beginning;
+  bool lacking = false, others = false;
   for (size_t i = 0; i < count; i++) {
     least[i] = LUMOS_ABSENT;
     lacking |= lacks_transfers(job, &asked[i]);
     others |= !lacks_transfers(job, &asked[i]);
   }
-  if (count == 0 || !begin(job, &asked[0], &untied, &error)) {
+  if (count == 0 || !begin(job, &asked[0], &beginning, &error)) {
     return;
   }
   if (others) {
-    bound_all(job, asked, count, false, untied, least);
+    bound_all(job, asked, count, false, &beginning, least);
   }
   if (lacking && supply_alone(job, &asked[0], &error)) {
-    bound_all(job, asked, count, true, untied, least);
+    bound_all(job, asked, count, true, &beginning, least);
   }
 }

@@ -181,6 +181,12 @@ check '1f1b is there once, whatever the chunks' [ "$(lumos-sim --sweep 'pp=2 sch
 # Ranks that share sequences: of each number the same figures as alone, on as many GPUs as that takes.
 emulated-cluster $recording --layers 2 --hidden 1024 --seq 512 --cp 2 --dp 2 --micro-batches 2 --steps 3 contexts && lumos-graph contexts/rank*.json -o contexts.graph 2>message
 lumos-sim --sweep 'cp=1,2,4 dp=1,2' --all contexts.graph -o mixed 2>message || fail "cp=1,2,4: $(head -c 300 message)"
+lumos-sim --sweep 'cp=1,2,4 dp=1,2' contexts.graph -o bounded 2>message || fail "cp=1,2,4: $(head -c 300 message)"
+bounds mixed bounded
+# What ranks did to share tensors and sequences goes where none does any more, on threads, too.
+lumos-sim --sweep "$mixed" shared.graph -o bounded 2>message
+lumos-sim --sweep "$mixed" --all shared.graph -o mixed 2>message
+bounds mixed bounded
 check 'GPUs are those of replicas times contexts' [ "$(jq -s -c 'map(select(.place != null)) | sort_by(.number) | map([.cp, .dp, .gpus])' mixed)" = '[[1,1,1],[1,2,2],[2,1,2],[2,2,4],[4,1,4],[4,2,8]]' ]
 lumos-sim --sweep 'cp=4 dp=1' contexts.graph 2>message | figures >alone
 jq -c 'select(.number == 5)' mixed | figures >among
