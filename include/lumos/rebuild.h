@@ -42,9 +42,10 @@ struct lumos_rebuild {
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "vp", "dp", "tp", "cp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe", "interleaved", "zb-h1"), "recompute" ("full", "selective", "none"), "split"
- * (numbers joined by commas), "overlap-gradients", "distributed-optimizer", "sequence-parallel" ("on", "off"), "learn-from" (a selector, which is kept
- * by reference). False where the argument is none of these. */
+ * "layers", "micro-batches", "pp", "vp", "dp", "tp", "cp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe",
+ * "interleaved", "zb-h1"), "recompute" ("full", "selective", "none"), "split" (numbers joined by commas),
+ * "overlap-gradients", "distributed-optimizer", "sequence-parallel" ("on", "off"), "learn-from" (a selector, which is
+ * kept by reference). False where the argument is none of these. */
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 

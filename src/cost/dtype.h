@@ -27,8 +27,9 @@ enum lumos_dtype lumos_dtype_recorded(const char *dtypes, int input, int *size);
  * "_bf16_". */
 enum lumos_dtype lumos_dtype_of_kernel(const char *name);
 
-/* And what it moves of an element of the output, in elements of its inputs: 1 where the name does not say else; of numbers of half
- * the width that are multiplied into whole ones 2, and 4 where these are added to, as gradients of weights are over micro-batches. */
+/* And what it moves of an element of the output, in elements of its inputs: 1 where the name does not say else; of
+ * numbers of half the width that are multiplied into whole ones 2, and 4 where these are added to, as gradients of
+ * weights are over micro-batches. */
 int lumos_output_of_kernel(const char *name);
 
 #endif

@@ -76,7 +76,8 @@ static bool gathers(const char *op) {
   return false;
 }
 
-/* For every index a row, of all dimensions but the first, or an element. The indices are the last input that is a tensor. */
+/* For every index a row, of all dimensions but the first, or an element. The indices are the last input that is a
+ * tensor. */
 static double bytes_gathered(const char *op, const struct input inputs[INPUTS], int count) {
   bool rows = strcmp(op, "aten::embedding") == 0 || strcmp(op, "aten::index_select") == 0;
   double indices = 0;

@@ -43,8 +43,8 @@ struct lumos_op_cost {
    * columns its keys, inner the head's size, batches all heads of all sequences. 0: unknown */
   int64_t rows, inner, columns, batches;
   enum lumos_dtype dtype;
-  /* attention of a sequence, or a rank's part of it, to itself, without a mask among the inputs: it may be causal, and is
-   * half of that then, for each rank has as much of it */
+  /* attention of a sequence, or a rank's part of it, to itself, without a mask among the inputs: it may be causal, and
+   * is half of that then, for each rank has as much of it */
   bool square;
 };
 

@@ -369,8 +369,8 @@ static int32_t place_in(const struct spread *spread, enum program_axis axis, uin
   return index < SEVERAL ? program_place_in(&spread->all, index, spread->job->ranks.items[rank].rank) : -1;
 }
 
-/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does: a place by number alone. -1: an axis
- * between is not known. */
+/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does: a place by number alone. -1: an
+ * axis between is not known. */
 static int32_t place_by_number(const struct spread *spread, enum program_axis axis, int32_t number) {
   int32_t tensor = spread->sizes[AXIS_TENSOR];
   int32_t data = spread->sizes[AXIS_DATA];

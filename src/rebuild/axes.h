@@ -14,8 +14,9 @@ enum rebuild_axis {
   REBUILD_AXES = 32 /* sets of these */
 };
 
-/* Along which axes the ranks of a recorded group differ: as far as their places are known, by their numbers where they were
- * not recorded; and that of its role, where not all of them are, or it is one. A group without a role that has all ranks: along all. */
+/* Along which axes the ranks of a recorded group differ: as far as their places are known, by their numbers where they
+ * were not recorded; and that of its role, where not all of them are, or it is one. A group without a role that has all
+ * ranks: along all. */
 unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_group *group);
 
 /* Along which those do that take part in a recorded collective, and whether that is of the ends alone. */

@@ -22,8 +22,8 @@ enum {
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
 /* Of the shards of a layer as many as were recorded. Where layers were recorded whole shards differ by the recorded step. */
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards);
-/* Ranks that share sequences wait for each other in every layer: those that are more than were recorded differ by the recorded
- * step, up to REBUILD_MOST_NEW_CONTEXTS of all. */
+/* Ranks that share sequences wait for each other in every layer: those that are more than were recorded differ by the
+ * recorded step, up to REBUILD_MOST_NEW_CONTEXTS of all. */
 struct rebuild_fold rebuild_fold_contexts(const struct lumos_job *job, size_t steps, int32_t contexts);
 
 /* How many ranks the one that is built at that place stands for. */

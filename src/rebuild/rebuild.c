@@ -622,8 +622,8 @@ static bool change_contexts(struct lumos_job *job, const struct lumos_rebuild *a
   if (were == 1 && will > 1) {
     return lumos_fail(
         error,
-        "--cp %d: no context-parallel group was recovered from the recording, so what its ranks would tell "
-        "each other is not known; record a job with --context-parallel-size 2 (cp_comm_type=all_gather)",
+        "--cp %d: no context-parallel group was recovered from the recording, so what its ranks would exchange "
+        "is not known; record a job with --context-parallel-size 2 (cp_comm_type=all_gather)",
         will);
   }
   return were == will || lumos_reshape_contexts(job, will, error);

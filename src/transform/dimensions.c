@@ -10,8 +10,8 @@
 /* ---- Terms ---- */
 
 /* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads; D
- * one head's features; X batch x heads; 1 one; E experts; K those that a token takes; P pieces of a sequence, of which each rank that
- * shares it has two; L their length; in templates alone n: any number, which stays. */
+ * one head's features; X batch x heads; 1 one; E experts; K those that a token takes; P pieces of a sequence, of which
+ * each rank that shares it has two; L their length; in templates alone n: any number, which stays. */
 static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EKPL";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }

@@ -5,13 +5,14 @@
 #include <lumos/error.h>
 #include <lumos/job.h>
 
-/* Let every rank do the work of one of `contexts` ranks that share each sequence; how many there are stays to be rebuilt. Nothing
- * where there are as many. False: sequences cannot be divided so, or no shapes are known. */
+/* Let every rank do the work of one of `contexts` ranks that share each sequence; how many there are stays to be
+ * rebuilt. Nothing where there are as many. False: sequences cannot be divided so, or no shapes are known. */
 bool lumos_reshape_contexts(struct lumos_job *job, int32_t contexts, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Let every rank do the work of one of `shards` ranks of a tensor-parallel group; how many there are stays to be rebuilt. Nothing
  * where there are as many. False: the job has no tensor parallelism, so that it does not show what its shards tell each other; sizes
- * do not divide; or no shapes are known. `contexts`: ranks that share a sequence, as far as the job's shapes were changed. */
+ * do not divide; or no shapes are known. `contexts`: ranks that share a sequence, as far as the job's shapes were
+ * changed. */
 bool lumos_reshape_shards(struct lumos_job *job, int32_t contexts, int32_t shards,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 

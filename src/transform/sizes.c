@@ -145,7 +145,8 @@ static bool derive(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES], str
   return true;
 }
 
-/* Each rank of a context group has an early and a late piece of a sequence, so that attention is as much for all of them. */
+/* Each rank of a context group has an early and a late piece of a sequence, so that attention is as much for all of
+ * them. */
 static bool in_pieces(int64_t sequence, int64_t contexts) { return contexts == 1 || sequence % (2 * contexts) == 0; }
 
 static bool fail_pieces(const struct lumos_sizes *sizes, struct lumos_error *error) {

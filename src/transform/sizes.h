@@ -32,8 +32,8 @@ struct lumos_sizes {
 bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The job's own sizes on so many ranks of a context group, each of which has an early and a late piece of a sequence. False: it
- * cannot be divided so. */
+/* The job's own sizes on so many ranks of a context group, each of which has an early and a late piece of a sequence.
+ * False: it cannot be divided so. */
 bool lumos_sizes_in_contexts(const struct lumos_job *job, int32_t contexts, struct lumos_sizes *sizes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;
 

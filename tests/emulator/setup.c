@@ -765,7 +765,8 @@ static bool choose_stage_layers(struct setup *setup, const char *text) {
                   text, stages, MOST_LAYERS);
 }
 
-/* Each rank of a context group has two pieces of a sequence, an early and a late one, so that attention is as much for all. */
+/* Each rank of a context group has two pieces of a sequence, an early and a late one, so that attention is as much for
+ * all. */
 static bool check_sequence(const struct setup *setup) {
   const struct parallelism *parallel = &setup->parallel;
   int64_t parts = parallel->sequence_parallel ? parallel->tensor : 1;

@@ -111,8 +111,9 @@ static void the_model_says_which_is_the_sequence(void **state) {
   assert_false(lumos_operation_of(rule, "[[8, 1, 4, 16], [8, 1, 4, 16], [8, 1, 4, 16]]", BF16, &unknown).square);
 }
 
-/* Of 8 tokens a rank has 4 as queries, which see the keys of all: half as many scores as of the whole, and half of these are
- * causal, as for the other rank. What is of 7 keys, or of ranks with whole sequences, is another attention. Backward blocks are of keys. */
+/* Of 8 tokens a rank has 4 as queries, which see the keys of all: half as many scores as of the whole, and half of
+ * these are causal, as for the other rank. What is of 7 keys, or of ranks with whole sequences, is another attention.
+ * Backward blocks are of keys. */
 static void queries_may_be_a_part(void **state) {
   (void)state;
   static const char part[] = "[[2, 4, 4, 16], [2, 8, 4, 16], [2, 8, 4, 16]]";

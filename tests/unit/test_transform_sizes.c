@@ -221,9 +221,9 @@ static void whole_sequences_have_no_parts(void **state) {
   lumos_job_free(job);
 }
 
-/* From two ranks that share each sequence to four: of what is a token's half as much, of keys and values all as before, and twice as
- * many pieces. 512 are a shard's part of a rank's 1024 tokens, or a piece, by how many dimensions there are. With other sequences
- * all of that changes. */
+/* From two ranks that share each sequence to four: of what is a token's half as much, of keys and values all as before,
+ * and twice as many pieces. 512 are a shard's part of a rank's 1024 tokens, or a piece, by how many dimensions there
+ * are. With other sequences all of that changes. */
 static void sequences_are_shared(void **state) {
   (void)state;
   struct lumos_job *job = model_job();

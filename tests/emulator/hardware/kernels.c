@@ -232,7 +232,8 @@ struct work kernels_run(const struct setup *setup, enum kernel kernel, int64_t e
 /* --- attention --- */
 
 /* What a kernel reaches of the peak in long sequences; a sequence of `half` tokens reaches half of it, as whole tiles
- * are computed along the diagonal and every block starts and ends. Of part of the queries both are as much of the work. */
+ * are computed along the diagonal and every block starts and ends. Of part of the queries both are as much of the work.
+ * */
 struct attention {
   int head_dim; /* at most */
   const char *name;

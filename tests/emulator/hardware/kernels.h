@@ -76,8 +76,9 @@ enum kernel {
 /* `elements` as the row of the table counts them (README.md and kernels.c: bytes an element). `place` as above. */
 struct work kernels_run(const struct setup *setup, enum kernel kernel, int64_t elements, uint64_t place);
 
-/* Flash attention over `heads` heads of this rank, causal: flops are 2 * 2 * batch * heads * queries * keys * head_dim / 2
- * forward, 2.5 times that backward. Queries may be a part of a sequence that sees half of the keys, as all of it does. */
+/* Flash attention over `heads` heads of this rank, causal: flops are 2 * 2 * batch * heads * queries * keys * head_dim
+ * / 2 forward, 2.5 times that backward. Queries may be a part of a sequence that sees half of the keys, as all of it
+ * does. */
 struct work kernels_attention(const struct setup *setup, int batch, int heads, int queries, int keys, int head_dim,
                               bool backward);
 

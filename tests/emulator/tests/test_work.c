@@ -298,8 +298,9 @@ static void fully_sharded_replicas_have_their_share(void **state) {
   expect((struct counted){.partly = true, .rows = rows, .row_count = sizeof rows / sizeof *rows}, "--fsdp on", 0);
 }
 
-/* Of a rank of two that share a sequence: per token it does half, and its queries see the keys and values of all, which it gathers
- * from both, in two passes; the gradients of those it scatters. Gradients of parameters are of four ranks, as is the optimizer's share. */
+/* Of a rank of two that share a sequence: per token it does half, and its queries see the keys and values of all, which
+ * it gathers from both, in two passes; the gradients of those it scatters. Gradients of parameters are of four ranks,
+ * as is the optimizer's share. */
 static void contexts_have_their_part_of_a_sequence(void **state) {
   (void)state;
   const int64_t owned = parameters / 4;
@@ -347,7 +348,8 @@ static void count_told(void *self, enum thread thread, const struct instruction 
   (gathers ? told->gathers : told->scatters)[work->label.phase]++;
 }
 
-/* Keys and values, gathered in each layer's forward pass, and again in the backward pass, which scatters their gradients. */
+/* Keys and values, gathered in each layer's forward pass, and again in the backward pass, which scatters their
+ * gradients. */
 static void contexts_gather_keys_and_values(void **state) {
   (void)state;
   char line[] = JOB "--cp 2";

@@ -223,8 +223,8 @@ void reduce_backward(const struct block *to, int node) {
   node_leave_backward(to);
 }
 
-/* Keys and values of the sequence's other parts, one after the other, and both into their order: a rank has an early and a
- * late piece. */
+/* Keys and values of the sequence's other parts, one after the other, and both into their order: a rank has an early
+ * and a late piece. */
 static void gather_keys(const struct block *to) {
   for (int i = 0; i < 2; i++)
     context_run(to, ALL_GATHER);

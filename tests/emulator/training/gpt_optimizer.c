@@ -1,7 +1,6 @@
-/* Gradients and the optimizer: buckets over the replicas (and the ranks that share their sequences), what several ranks hold in common, the norm, Adam. With the
- * distributed optimizer every replica updates its share of the parameters, and all gather them. Fully sharded replicas
- * (gpt_fsdp.c) have no more than that share.
- */
+/* Gradients and the optimizer: buckets over the replicas (and the ranks that share their sequences), what several ranks
+ * hold in common, the norm, Adam. With the distributed optimizer every replica updates its share of the parameters, and
+ * all gather them. Fully sharded replicas (gpt_fsdp.c) have no more than that share. */
 #include "gpt_state.h"
 
 enum {
