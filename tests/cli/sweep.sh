@@ -184,9 +184,9 @@ lumos-sim --sweep 'cp=1,2,4 dp=1,2' --all contexts.graph -o mixed 2>message || f
 lumos-sim --sweep 'cp=1,2,4 dp=1,2' contexts.graph -o bounded 2>message || fail "cp=1,2,4: $(head -c 300 message)"
 bounds mixed bounded
 # What ranks did to share tensors and sequences goes where none does any more, on threads, too.
-lumos-sim --sweep "$mixed" shared.graph -o bounded 2>message
-lumos-sim --sweep "$mixed" --all shared.graph -o mixed 2>message
-bounds mixed bounded
+lumos-sim --sweep 'tp=1,2 pp=1,2' shared.graph -o bounded 2>message
+lumos-sim --sweep 'tp=1,2 pp=1,2' --all shared.graph -o all 2>message
+bounds all bounded
 check 'GPUs are those of replicas times contexts' [ "$(jq -s -c 'map(select(.place != null)) | sort_by(.number) | map([.cp, .dp, .gpus])' mixed)" = '[[1,1,1],[1,2,2],[2,1,2],[2,2,4],[4,1,4],[4,2,8]]' ]
 lumos-sim --sweep 'cp=4 dp=1' contexts.graph 2>message | figures >alone
 jq -c 'select(.number == 5)' mixed | figures >among
