@@ -58,7 +58,8 @@ void sweep_rows_skip(struct sweep_rows *rows) {
   }
   for (size_t i = 0; i < rows->items.count; i++) {
     struct sweep_row *row = &rows->items.items[i];
-    row->skipped = row->skipped || (row->predicted && sweep_row_exceeds(row, most));
+    bool holds = row->predicted && row->step >= row->least; /* a bound that does not hold skips nothing */
+    row->skipped = row->skipped || (holds && sweep_row_exceeds(row, most));
     row->predicted = row->predicted && !row->skipped;
   }
 }

@@ -304,7 +304,7 @@ static bool write_rows(const struct sweep_rows *rows, const struct lumos_sweep *
                        struct lumos_error *error) {
   if (sweep_rows_predicted(rows) == 0 && rows->parts == 1) {
     return lumos_fail(error, "none of %zu configurations can be predicted; the first one: %.700s", rows->items.count,
-                      rows->items.count > 0 ? rows->items.items[0].why : "");
+                      rows->items.count > 0 && rows->items.items[0].why != NULL ? rows->items.items[0].why : "");
   }
   if (!sweep->page) {
     sweep_rows_put(rows, out);
