@@ -172,3 +172,10 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
     lumos_text_format(text, "%s%d", i == 0 ? " --split " : ",", asked->split[i]);
   }
 }
+
+bool rebuild_is_as_recorded(const struct lumos_rebuild *asked) {
+  return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
+         asked->shards == 0 && asked->recompute == 0 && asked->schedule == 0 && asked->chunks == 0 &&
+         asked->split_count == 0 && asked->bucket_mb == 0 && asked->overlap_gradients == 0 &&
+         asked->distributed_optimizer == 0 && asked->sequence_parallel == 0 && asked->contexts == 0;
+}
