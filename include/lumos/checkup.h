@@ -7,9 +7,9 @@
  *
  * Grades. A finding's grade follows from its share by one table (src/trace/checkup.c; its user's form is in
  * lumos-parse(1)): that of the row for what is absent, for what is there in part, or A. The recording's grade is its
- * worst finding's. A row's grade in part is at most as bad as its absence, and what another recording option, or another
- * rank of a job whose size is known, may make a finding of is graded no worse than the lack of that option or rank:
- * recording more never lowers the grade.
+ * worst finding's. A row's grade in part is at most as bad as its absence, and what another recording option, or
+ * another rank of a job whose size is known, may make a finding of is graded no worse than the lack of that option or
+ * rank: recording more never lowers the grade.
  */
 #ifndef LUMOS_CHECKUP_H
 #define LUMOS_CHECKUP_H

@@ -1,22 +1,23 @@
 /* Two jobs side by side: what both do, what one does alone, and where the difference of their steps comes from.
  *
- * Work is aligned by what it is for, never by row or name alone: by its place in the program (phase, layer, module), the
- * op that launched it, the shapes of its inputs and its kernel. What has no partner so is looked for at coarser levels
- * (enum lumos_match): another GPU runs other kernels for the same ops, a compiled program other ops in the same layer.
+ * Work is aligned by what it is for, never by row or name alone: by its place in the program (phase, layer, module),
+ * the op that launched it, the shapes of its inputs and its kernel. What has no partner so is looked for at coarser
+ * levels (enum lumos_match): another GPU runs other kernels for the same ops, a compiled program other ops in the same
+ * layer.
  *
  * Times are means over the compared steps, per rank, in whole nanoseconds. The mean step is the sum of the compared
  * steps of the job (sim.h: from the latest end of one to that of the next) by their number, rounded down. At every
  * instant of a step a rank does one thing: the kernel that runs, a computing one before communication before a copy, of
- * like ones the one that started first; or nothing, and is idle. So every row of work accounts for some of the step, and
- * rows add up to it. Sums are rounded as they run, so parts add up exactly, and so do their differences.
+ * like ones the one that started first; or nothing, and is idle. So every row of work accounts for some of the step,
+ * and rows add up to it. Sums are rounded as they run, so parts add up exactly, and so do their differences.
  *
- * Whether two means differ is asked of the steps: Student's t-test of the compared steps of both jobs, whose variance is
- * taken for one, at half of LUMOS_COMPARE_LEVEL for the step, and at the other half, divided by the number of questions
- * (Bonferroni), for rows. Of few steps a row's variance is hardly known; so rows are first asked together how much they
- * vary, as a share of what they take, and each is bound to that (student.c). With one step of each there is no spread to
- * compare with, and nothing is known of what is chance. Of few steps noise is large only because they are few: then a
- * smaller difference is neither shown nor ruled out (LUMOS_COMPARE_INCONCLUSIVE). The test knows how steps of a recording
- * vary, not how recordings do.
+ * Whether two means differ is asked of the steps: Student's t-test of the compared steps of both jobs, whose variance
+ * is taken for one, at half of LUMOS_COMPARE_LEVEL for the step, and at the other half, divided by the number of
+ * questions (Bonferroni), for rows. Of few steps a row's variance is hardly known; so rows are first asked together how
+ * much they vary, as a share of what they take, and each is bound to that (student.c). With one step of each there is
+ * no spread to compare with, and nothing is known of what is chance. Of few steps noise is large only because they are
+ * few: then a smaller difference is neither shown nor ruled out (LUMOS_COMPARE_INCONCLUSIVE). The test knows how steps
+ * of a recording vary, not how recordings do.
  */
 #ifndef LUMOS_COMPARE_H
 #define LUMOS_COMPARE_H
@@ -29,8 +30,8 @@ enum { LUMOS_COMPARE_JOBS = 26 }; /* that have names: several jobs are each comp
 /* "A" of the first, 0; `job` is less than LUMOS_COMPARE_JOBS. */
 const char *lumos_compared_name(size_t job);
 
-/* How work of the two jobs is matched, the finest first. Kinds of kernels (enum lumos_task_kind) agree at all levels but
- * `op` and `name`, where the kernel itself does. */
+/* How work of the two jobs is matched, the finest first. Kinds of kernels (enum lumos_task_kind) agree at all levels
+ * but `op` and `name`, where the kernel itself does. */
 enum lumos_match {
   LUMOS_MATCH_EXACT,     /* same phase, layer, module, op, shapes and kernel */
   LUMOS_MATCH_MODULE,    /* another module, or modules that only one job recorded */
@@ -153,9 +154,9 @@ struct lumos_compare_options {
   bool changed;   /* of several jobs: one was changed, be it neither of these two */
 };
 
-/* Compare two jobs from stage `parse` on; the graph is built where it is missing, and where one of them was changed both
- * are simulated. Fails (LUMOS_UNUSABLE) where one has no GPU work in a complete step, or not the steps that were asked for.
- * Free with lumos_comparison_free. O((tasks + deps) log tasks). */
+/* Compare two jobs from stage `parse` on; the graph is built where it is missing, and where one of them was changed
+ * both are simulated. Fails (LUMOS_UNUSABLE) where one has no GPU work in a complete step, or not the steps that were
+ * asked for. Free with lumos_comparison_free. O((tasks + deps) log tasks). */
 struct lumos_comparison *lumos_compare(struct lumos_job *a, struct lumos_job *b,
                                        const struct lumos_compare_options *options,
                                        struct lumos_error *error) LUMOS_MUST_CHECK;
@@ -173,18 +174,19 @@ struct lumos_compare_page {
   const char *title;           /* NULL: the verdict is the title */
   const char *template_folder; /* NULL: the templates compiled in */
 };
-/* Of one or several comparisons with the same first job: `count` of them, numbered from 1 on (lumos_compare_options.other),
- * all of simulated times or none; and all jobs, the first one first, count + 1. */
+/* Of one or several comparisons with the same first job: `count` of them, numbered from 1 on
+ * (lumos_compare_options.other), all of simulated times or none; and all jobs, the first one first, count + 1. */
 struct lumos_compared {
   const struct lumos_comparison *const *comparisons;
   struct lumos_job *const *jobs;
   size_t count;
 };
-/* Write them as one page that needs nothing else, with the diagnosis of all jobs that have one, and a step of each on one axis of time.
- * Jobs are simulated where they are not yet. */
+/* Write them as one page that needs nothing else, with the diagnosis of all jobs that have one, and a step of each on
+ * one axis of time. Jobs are simulated where they are not yet. */
 bool lumos_comparison_page(const struct lumos_compared *compared, const struct lumos_compare_page *options,
                            struct lumos_text *out, struct lumos_error *error) LUMOS_MUST_CHECK;
-/* The measured and simulated timelines of all, for Perfetto, as export.h describes them; simulated where they are not. */
+/* The measured and simulated timelines of all, for Perfetto, as export.h describes them; simulated where they are
+ * not. */
 bool lumos_comparison_timelines(const struct lumos_compared *compared, const char *path,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 /* The verdict alone, a sentence or two, without a line end. */

@@ -1,9 +1,9 @@
 /* What a step loses, who causes it, why, and how sure that is: computed once, and shown by every form of the report.
  *
  * Times are of the job's mean step: the measured one, or the simulated one of a job that was changed or never measured
- * (the first of three steps or more, of a changed job of two, left out). Shares are millionths of that step. A finding is what one cause costs;
- * findings overlap less than breakdown classes do, since waiting goes to the rank that is waited for, but they need not
- * add up to the step.
+ * (the first of three steps or more, of a changed job of two, left out). Shares are millionths of that step. A finding
+ * is what one cause costs; findings overlap less than breakdown classes do, since waiting goes to the rank that is
+ * waited for, but they need not add up to the step.
  */
 #ifndef LUMOS_DIAGNOSIS_H
 #define LUMOS_DIAGNOSIS_H

@@ -29,7 +29,8 @@ struct lumos_timelines_job {
   const char *prefix;          /* of the names of its processes, "A: "; NULL: none */
   int64_t align;               /* the job time that stands where those of the others do */
 };
-/* The same of several jobs, one or more, each with processes of its own; lumos-parse reads no such file of more than one. */
+/* The same of several jobs, one or more, each with processes of its own; lumos-parse reads no such file of more than
+ * one. */
 bool lumos_timelines_write_several(const struct lumos_timelines_job *jobs, size_t count, const char *path,
                                    struct lumos_error *error) LUMOS_MUST_CHECK;
 

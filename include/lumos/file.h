@@ -1,8 +1,9 @@
-/* Where a report, a stream or a verdict goes, for programs that use the library: functions that write text take a struct lumos_text, which a file
- * has.
+/* Where a report, a stream or a verdict goes, for programs that use the library: functions that write text take a
+ * struct lumos_text, which a file has.
  *
  *   struct lumos_file *file = lumos_file_open("report.html", &error);
- *   bool good = file != NULL && lumos_report(job, &options, lumos_file_text(file), &error) && lumos_file_commit(file, &error);
+ *   bool good = file != NULL && lumos_report(job, &options, lumos_file_text(file), &error) && lumos_file_commit(file,
+ *     &error);
  *   lumos_file_close(file);
  */
 #ifndef LUMOS_FILE_H
@@ -14,8 +15,8 @@
 struct lumos_text;
 struct lumos_file;
 
-/* A file that appears whole on commit, or not at all; compressed where its name ends in ".gz" or ".zst". "-": standard output. NULL with an error
- * where it cannot be written. */
+/* A file that appears whole on commit, or not at all; compressed where its name ends in ".gz" or ".zst". "-": standard
+ * output. NULL with an error where it cannot be written. */
 struct lumos_file *lumos_file_open(const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* One that stays in memory. */
 struct lumos_file *lumos_file_in_memory(void);

@@ -1,10 +1,11 @@
-/* How much of the GPU's memory a rank's training step needs, and what for: allocated bytes, as PyTorch's allocator counts
- * them (torch.cuda.max_memory_allocated), in multiples of 512 a tensor.
+/* How much of the GPU's memory a rank's training step needs, and what for: allocated bytes, as PyTorch's allocator
+ * counts them (torch.cuda.max_memory_allocated), in multiples of 512 a tensor.
  *
- * The figures follow from the job's own ops, in the order in which threads do them: what each op allocates, what autograd
- * keeps of its inputs and outputs for the backward pass, and when that is freed, from recorded shapes and number formats. So
- * they hold for any model whose ops are recorded, and for a job that was changed: its ops have other shapes then, or another
- * order. What a step finds there (parameters, the optimizer's state) follows from the gradients and the optimizer's ops.
+ * The figures follow from the job's own ops, in the order in which threads do them: what each op allocates, what
+ * autograd keeps of its inputs and outputs for the backward pass, and when that is freed, from recorded shapes and
+ * number formats. So they hold for any model whose ops are recorded, and for a job that was changed: its ops have other
+ * shapes then, or another order. What a step finds there (parameters, the optimizer's state) follows from the gradients
+ * and the optimizer's ops.
  */
 #ifndef LUMOS_FOOTPRINT_H
 #define LUMOS_FOOTPRINT_H
@@ -48,8 +49,8 @@ struct lumos_footprint {
   uint32_t assumed; /* ops of no known rule: they were taken to allocate one output like their inputs */
 };
 
-/* Of the rank's last step. Needs the program (stage graph or later); a job without measured starts needs runs (stage sim).
- * O(the rank's tasks x log). */
+/* Of the rank's last step. Needs the program (stage graph or later); a job without measured starts needs runs (stage
+ * sim). O(the rank's tasks x log). */
 void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct lumos_hardware *hardware,
                         struct lumos_footprint *footprint);
 

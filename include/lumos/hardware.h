@@ -10,10 +10,10 @@
  *
  * match: patterns of the recorded name, in which * stands for any text; without it, the name itself is the pattern.
  * architecture: volta, turing, ampere, ada, hopper, blackwell or cdna. sms: streaming multiprocessors or compute units.
- * memory: GiB. memory_bandwidth, link (to the other GPUs of its node, all links together), network (its network card) and host_link
- * (to the CPU's memory, by PCIe or NVLink-C2C): GB/s (10^9 bytes), one way. best_product: the share of the bf16 peak that
- * the best matrix product was measured to reach. peaks: TFLOP/s of fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 without
- * sparsity; what is left out is unknown. source: a text.
+ * memory: GiB. memory_bandwidth, link (to the other GPUs of its node, all links together), network (its network card)
+ * and host_link (to the CPU's memory, by PCIe or NVLink-C2C): GB/s (10^9 bytes), one way. best_product: the share of
+ * the bf16 peak that the best matrix product was measured to reach. peaks: TFLOP/s of fp64, fp32, tf32, fp16, bf16,
+ * fp8, fp4, int8 without sparsity; what is left out is unknown. source: a text.
  */
 #ifndef LUMOS_HARDWARE_H
 #define LUMOS_HARDWARE_H

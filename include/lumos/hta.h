@@ -13,11 +13,11 @@
  *   hta_idle_breakdown_time hta_idle_breakdown_ratio   {rank,stream,kind}, kind: host_wait kernel_wait other
  *                                                      [get_idle_time_breakdown]
  *   hta_queue_length_count _mean _std _min _p25 _p50 _p75 _max {rank,stream} [get_queue_length_summary]
- *   hta_full_queue_time hta_full_queue_ratio           {rank,stream} [get_time_spent_blocked_on_full_queue]; absent where
- *                                                      no queue was full
+ *   hta_full_queue_time hta_full_queue_ratio           {rank,stream} [get_time_spent_blocked_on_full_queue]; absent
+ *                                                      where no queue was full
  *   hta_gpu_rows                                       {rank}: rows with a stream, which all of these look at; may be 0
- * {stream} stands for the scope's `name`, "s20" for stream 20: a stream need not be a lane of the job, for nothing of the
- * chosen steps may run on it.
+ * {stream} stands for the scope's `name`, "s20" for stream 20: a stream need not be a lane of the job, for nothing of
+ * the chosen steps may run on it.
  *
  * What that tool does, and so these do:
  *   - Times are whole microseconds: of a row's first and last instant, as doubles, the first is rounded up and the last
@@ -37,8 +37,8 @@
  *   - Queue: a launch counts from its call to its kernel's start. 1024 launches are a full queue, and of a rank only
  *     the last stream that had one is reported.
  * Where that tool fails, the figure is absent: the queue of a rank whose calls and kernels do not pair, all that is
- * asked of a rank without rows, and of all ranks the temporal breakdown when one has no rows, or when rows of -1 us leave
- * more idle or compute time, or both together, than there is in all. Then there is a note, sim.hta_fails.
+ * asked of a rank without rows, and of all ranks the temporal breakdown when one has no rows, or when rows of -1 us
+ * leave more idle or compute time, or both together, than there is in all. Then there is a note, sim.hta_fails.
  *
  * Which of two rows that start in the same microsecond comes first is up to numpy's default sort, which is not stable.
  * Here it is that sort without vector instructions: before numpy 1.25, and since then on processors for which numpy has

@@ -134,8 +134,8 @@ struct lumos_clock {
   bool from_collectives;                           /* evidence: collectives, else none */
 };
 
-/* What recording takes on the CPU, at most, in ns: before an op starts, after it ends, after a call ends; and how much of
- * that at least, in millionths. LUMOS_ABSENT: not known. */
+/* What recording takes on the CPU, at most, in ns: before an op starts, after it ends, after a call ends; and how much
+ * of that at least, in millionths. LUMOS_ABSENT: not known. */
 enum { LUMOS_WHOLE_SHARE = 1000000 };
 struct lumos_profiler {
   int64_t before_op, after_op, after_call;
@@ -326,8 +326,8 @@ struct lumos_model_description {
   lumos_string_id unknown;
 };
 
-/* PyTorch's allocator has given memory of a GPU out, or taken it back ("[memory]" of a recording with profile_memory): what
- * it holds from then on. */
+/* PyTorch's allocator has given memory of a GPU out, or taken it back ("[memory]" of a recording with profile_memory):
+ * what it holds from then on. */
 struct lumos_memory_event {
   int64_t t;                   /* on the clock of the rank's CPU rows, from the epoch */
   int64_t allocated, reserved; /* bytes: in tensors; taken from the driver, LUMOS_ABSENT */
@@ -492,8 +492,8 @@ static inline bool lumos_on_stream(const struct lumos_job *job, const struct lum
 static inline uint32_t lumos_rank_of(const struct lumos_job *job, const struct lumos_task *task) {
   return job->lanes.items[task->lane].rank;
 }
-/* How many ranks of the job a record stands for, itself included: where they are counted, added up or averaged it counts
- * so often. */
+/* How many ranks of the job a record stands for, itself included: where they are counted, added up or averaged it
+ * counts so often. */
 static inline int64_t lumos_rank_weight(const struct lumos_rank *rank) {
   return rank->represents > 1 ? rank->represents : 1;
 }
@@ -517,10 +517,11 @@ uint32_t lumos_job_rank(const struct lumos_job *job, int32_t rank);
 
 /* How many ranks all records of the job stand for. O(ranks). */
 int64_t lumos_job_weight(const struct lumos_job *job);
-/* Does every record stand for as many ranks as the others? Then means and medians over them need no weights. O(ranks). */
+/* Does every record stand for as many ranks as the others? Then means and medians over them need no weights.
+ * O(ranks). */
 bool lumos_ranks_weigh_alike(const struct lumos_job *job);
-/* How many ranks the members of a collective stand for: of a complete one its size, or where others like it are left out
- * that times their number. O(members). */
+/* How many ranks the members of a collective stand for: of a complete one its size, or where others like it are left
+ * out that times their number. O(members). */
 int64_t lumos_collective_weight(const struct lumos_job *job, const struct lumos_collective *collective);
 
 /* When a rank was recorded, as ns since 1970; false where the trace's clock does not say, and then its times compare
@@ -572,7 +573,8 @@ void lumos_job_put_damage(const struct lumos_job *job, struct lumos_text *out);
  * at least 0. O(common_errors). */
 lumos_string_id lumos_job_common_error(struct lumos_job *job, const char *id, const char *name, int32_t sigma,
                                        const char *source);
-/* They can only be shorter than they are, not longer: sets `up` of the common error of that id to 0. O(common_errors). */
+/* They can only be shorter than they are, not longer: sets `up` of the common error of that id to 0.
+ * O(common_errors). */
 void lumos_job_only_shorter(struct lumos_job *job, lumos_string_id id);
 /* The common error of that id; NULL: there is none. O(common_errors). */
 const struct lumos_common_error *lumos_common_error_of(const struct lumos_job *job, lumos_string_id id);

@@ -1,8 +1,9 @@
 /* Memory: an arena with a clear owner for what lives as long as a job, vectors for what grows.
  *
- * When the system refuses memory these functions write "lumos: out of memory" with the bytes that were asked for to standard error, and
- * end the process with status LUMOS_UNUSABLE (error.h): the one place where the library does that, because no caller can do anything
- * sensible. Files stay whole (base/output.h). Sizes that come from input are checked by the reader before they get here.
+ * When the system refuses memory these functions write "lumos: out of memory" with the bytes that were asked for to
+ * standard error, and end the process with status LUMOS_UNUSABLE (error.h): the one place where the library does that,
+ * because no caller can do anything sensible. Files stay whole (base/output.h). Sizes that come from input are checked
+ * by the reader before they get here.
  */
 #ifndef LUMOS_MEMORY_H
 #define LUMOS_MEMORY_H

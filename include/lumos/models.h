@@ -1,4 +1,5 @@
-/* How well the models of durations do on a job: every measured shape is left out in turn, and predicted from the others.
+/* How well the models of durations do on a job: every measured shape is left out in turn, and predicted from the
+ * others.
  */
 #ifndef LUMOS_MODELS_H
 #define LUMOS_MODELS_H

@@ -54,8 +54,9 @@ struct lumos_bindings {
       behind; /* of a start that a boundary holds: what would have held it otherwise; src LUMOS_NONE: nothing */
 };
 
-/* The critical constraint of every task of a run. Of nine in ten it is the one before them on their thread, so only those of the others
- * are kept. Zero-initialized it is empty; lumos_held_free makes it so again, and NULL is allowed there. */
+/* The critical constraint of every task of a run. Of nine in ten it is the one before them on their thread, so only
+ * those of the others are kept. Zero-initialized it is empty; lumos_held_free makes it so again, and NULL is allowed
+ * there. */
 struct lumos_held {
   uint64_t *kept;               /* a bit a task, the lowest first */
   uint32_t *before;             /* how many are kept before each 64 of them, and at the end: of all */
@@ -90,12 +91,13 @@ struct lumos_hold {
 };
 LUMOS_VECTOR_TYPE(lumos_holds, struct lumos_hold);
 
-/* Note, for every task of a job at stage sim, the critical constraints of its start and its end, in `bindings`, an empty one that the
- * caller frees, where it is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every constraint on the start or end of a watched task
- * is appended to `all`, in order of dst, then bound, then src; a task's own duration is not among them. Ties: the
- * constraint named first binds. False when the run differs from job->runs (a stream whose simulated times were edited),
- * or fails. Where sim ran in this process whoever changed job->runs since must have called lumos_job_forget_run; then it
- * is, without `watched`, O(tasks) from what sim kept. Else as lumos_engine_run. */
+/* Note, for every task of a job at stage sim, the critical constraints of its start and its end, in `bindings`, an
+ * empty one that the caller frees, where it is not NULL. When `watched` is not NULL (a byte a task, 0 or 1), every
+ * constraint on the start or end of a watched task is appended to `all`, in order of dst, then bound, then src; a
+ * task's own duration is not among them. Ties: the constraint named first binds. False when the run differs from
+ * job->runs (a stream whose simulated times were edited), or fails. Where sim ran in this process whoever changed
+ * job->runs since must have called lumos_job_forget_run; then it is, without `watched`, O(tasks) from what sim kept.
+ * Else as lumos_engine_run. */
 bool lumos_bindings_find(const struct lumos_job *job, struct lumos_held *bindings, const uint8_t *watched,
                          struct lumos_constraints *all, struct lumos_error *error) LUMOS_MUST_CHECK;
 
@@ -115,8 +117,8 @@ struct lumos_doubt {
 };
 LUMOS_VECTOR_TYPE(lumos_doubts, struct lumos_doubt);
 
-/* The critical constraints of every task, as lumos_bindings_find without `watched`, and of the same run the uncertain waits, by task. `bindings`
- * may be NULL. */
+/* The critical constraints of every task, as lumos_bindings_find without `watched`, and of the same run the uncertain
+ * waits, by task. `bindings` may be NULL. */
 bool lumos_doubts_find(const struct lumos_job *job, struct lumos_held *bindings, struct lumos_doubts *doubts,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -14,7 +14,8 @@ enum lumos_schedule {
   LUMOS_ZB_H1        /* 1F1B with the gradients of weights put off: stage s by s micro-batches */
 };
 
-/* Which activations the backward pass computes again: all of a layer but its input, none, or those within core attention, whose inputs are kept. */
+/* Which activations the backward pass computes again: all of a layer but its input, none, or those within core
+ * attention, whose inputs are kept. */
 enum lumos_recompute { LUMOS_RECOMPUTE_FULL = 1, LUMOS_RECOMPUTE_NONE, LUMOS_RECOMPUTE_SELECTIVE };
 
 enum lumos_switch { LUMOS_SWITCH_ON = 1, LUMOS_SWITCH_OFF };
@@ -49,41 +50,41 @@ struct lumos_rebuild {
 bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char *argument,
                        struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Write a job anew, as `asked` says: one with measured starts, or one that was changed, of what is simulated of it. What
- * that leaves open stays as it was recorded: so does the number of micro-batches of a replica when the number of replicas or
- * stages changes. All open: the recorded configuration.
+/* Write a job anew, as `asked` says: one with measured starts, or one that was changed, of what is simulated of it.
+ * What that leaves open stays as it was recorded: so does the number of micro-batches of a replica when the number of
+ * replicas or stages changes. All open: the recorded configuration.
  *
- * The job is then at stage transform, edited, and without measured starts; what was measured stays beside it as metrics,
- * with rebuild_error: how far the recorded configuration, when it was first built in the same way, is from what was
- * measured. It has as many steps as were recorded, three where that is one; the first one only settles. Of replicas that
- * would do the same one is built and represents the others (lumos_rank_weight). A note transform.rebuilt says what it was
- * built from.
+ * The job is then at stage transform, edited, and without measured starts; what was measured stays beside it as
+ * metrics, with rebuild_error: how far the recorded configuration, when it was first built in the same way, is from
+ * what was measured. It has as many steps as were recorded, three where that is one; the first one only settles. Of
+ * replicas that would do the same one is built and represents the others (lumos_rank_weight). A note transform.rebuilt
+ * says what it was built from.
  *
  * LUMOS_UNUSABLE, with what to do, where the recording lacks what that needs. Runs the engine up to six times.
  * O(tasks built x log tasks). */
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked,
                    struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* What all rebuilds of one job begin with, found once: its blocks, how far the recorded configuration is off, and what its
- * kernels lose to communication. It is for processes that each have a copy of the job at the same address, as after fork, and
- * each rebuild it once. `schedules`, `count` of them: those that will be asked for; 0 stands for the recorded one. The job, at
- * stage graph or later, must not change before it is rebuilt. NULL where it was changed already, for then it has no measured
- * starts. The caller frees it. Runs the engine up to four times. */
+/* What all rebuilds of one job begin with, found once: its blocks, how far the recorded configuration is off, and what
+ * its kernels lose to communication. It is for processes that each have a copy of the job at the same address, as after
+ * fork, and each rebuild it once. `schedules`, `count` of them: those that will be asked for; 0 stands for the recorded
+ * one. The job, at stage graph or later, must not change before it is rebuilt. NULL where it was changed already, for
+ * then it has no measured starts. The caller frees it. Runs the engine up to four times. */
 struct lumos_rebuild_base;
 struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, const enum lumos_schedule *schedules,
                                                  size_t count);
 void lumos_rebuild_base_free(struct lumos_rebuild_base *base); /* NULL is allowed */
 
-/* As lumos_rebuild, to the same bytes, but what `base` holds is not found again. NULL: nothing was prepared. Where sizes of the
- * job were changed since, give NULL; after a rebuild nothing of the base is used. */
+/* As lumos_rebuild, to the same bytes, but what `base` holds is not found again. NULL: nothing was prepared. Where
+ * sizes of the job were changed since, give NULL; after a rebuild nothing of the base is used. */
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* least[i]: the least that a step of what asked[i] asks for can take, in ns; LUMOS_ABSENT: not known, as where it cannot be built, or is the
- * recorded configuration. What lumos_rebuild makes of it takes no less when it is simulated: that is what the GPU that computes longest
- * computes, and waits for within its pipeline, with no communication, and no thread that is late. All ask for the same shards,
- * contexts and sequence_parallel. The job, which must be one that was not rebuilt, is spoilt. Runs the engine up to three times.
- * O(count x blocks planned + tasks log tasks). */
+/* least[i]: the least that a step of what asked[i] asks for can take, in ns; LUMOS_ABSENT: not known, as where it
+ * cannot be built, or is the recorded configuration. What lumos_rebuild makes of it takes no less when it is simulated:
+ * that is what the GPU that computes longest computes, and waits for within its pipeline, with no communication, and no
+ * thread that is late. All ask for the same shards, contexts and sequence_parallel. The job, which must be one that was
+ * not rebuilt, is spoilt. Runs the engine up to three times. O(count x blocks planned + tasks log tasks). */
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least);
 
 #endif

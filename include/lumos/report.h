@@ -68,7 +68,8 @@ bool lumos_report_format_is_text(enum lumos_report_format format);
 
 /* It holds one picture, or a picture's numbers, so that a view can be chosen. */
 bool lumos_report_format_has_views(enum lumos_report_format format);
-/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities", "memory", "change"; NULL for an unknown view. */
+/* "breakdown", "gantt", "busy", "graph", "pipeline", "layers", "opportunities", "memory", "change"; NULL for an unknown
+ * view. */
 const char *lumos_report_view_name(enum lumos_report_view view);
 /* The view of that name, or LUMOS_VIEW_DEFAULT. */
 enum lumos_report_view lumos_report_view_named(const char *name);

@@ -42,9 +42,10 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *                            compute, host, unknown, inherited; straggler_delay (of it compute and host),
  *                            last_arrivals; {rank} straggler, of those ranks that are such
  *   measured                 host_step_time (the step mark), kept_wait; of changed jobs, and of steps that were never
- *                            measured, as simulated: unexplained_lag, host_gap, host_unknown, profiler_time; {rank}: coverage (a share, `of` device_tasks), clock_offset, clock_error;
- *                            without a scope unprofiled_step_time, the mean over the rank-steps of what the recorder
- *                            timed before, and profiling_cost, how much longer they took (a share of it, signed)
+ *                            measured, as simulated: unexplained_lag, host_gap, host_unknown, profiler_time; {rank}:
+ *                            coverage (a share, `of` device_tasks), clock_offset, clock_error; without a scope
+ *                            unprofiled_step_time, the mean over the rank-steps of what the recorder timed before, and
+ *                            profiling_cost, how much longer they took (a share of it, signed)
  *   simulated                boundary, resource_wait; replay_error and host_replay_error (shares, signed; without a
  *                            scope the mean size of the errors of all ranks' steps; not for changed jobs)
  * GPU time, {step} and what it is of; durations as recorded (source measured), of changed jobs as simulated; summed
@@ -73,10 +74,11 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *   annotation_gpu_time      of what was launched inside; annotation_cpu_time and annotation_count of measured steps
  *
  * Memory of a rank's last step, {rank}, simulated (footprint.h):
- *   memory_peak              bytes; memory_part {rank, kind} of it adds up to it: parameters, gradients, optimizer, activations,
- *                            head, temporary, libraries; memory_capacity of its GPU, memory_micro_batch (bytes) and
- *                            memory_in_flight (a count). A note sim.memory_unknown says why shapes are not enough;
- *                            sim.memory_exceeded (a warning), that the GPU has less, what most of it is for, and what would fit
+ *   memory_peak              bytes; memory_part {rank, kind} of it adds up to it: parameters, gradients, optimizer,
+ *                            activations, head, temporary, libraries; memory_capacity of its GPU, memory_micro_batch
+ *                            (bytes) and memory_in_flight (a count). A note sim.memory_unknown says why shapes are not
+ *                            enough; sim.memory_exceeded (a warning), that the GPU has less, what most of it is for,
+ *                            and what would fit
  *
  * Why a device is idle, simulated, {rank, step} and {step}: idle_host, idle_sync, idle_launch, idle_dependency,
  * idle_unexplained, `of` idle, to which they add up; {step, op}: idle_at_op, idle_host and idle_sync by the op at which
@@ -107,8 +109,8 @@ bool lumos_engine_run(const struct lumos_job *job, const struct lumos_sim_option
  *
  * Where a step has a like one, for the step (the graph of which is asked), and without a scope the mean size over all
  * ranks' such steps; not for changed jobs:
- *   simulated                transplant_error: how far its graph, with the durations and CPU gaps of the similar step, is
- *                            from that one's measured time (a share of it, signed)
+ *   simulated                transplant_error: how far its graph, with the durations and CPU gaps of the similar step,
+ *                            is from that one's measured time (a share of it, signed)
  *   measured                 step_spread: how far its own measured time is from it; {rank, step} transplant_matched:
  *                            the share, `of` device_tasks of the larger of the two steps, that have a partner */
 bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
@@ -125,8 +127,8 @@ bool lumos_simulate(struct lumos_job *job, struct lumos_error *error) LUMOS_MUST
 /* Of a captured job: how much of what overlaps may not any more, noted by the change. */
 #define LUMOS_ERROR_GRAPHS "graphs"
 void lumos_note_model_errors(struct lumos_job *job);
-/* Steps of the same job were timed in another stretch, and took so much longer, as a share: the error of steps is as large, if it is not
- * larger yet. */
+/* Steps of the same job were timed in another stretch, and took so much longer, as a share: the error of steps is as
+ * large, if it is not larger yet. */
 void lumos_note_another_recording(struct lumos_job *job, double off);
 
 struct lumos_simulation {
@@ -156,12 +158,12 @@ void lumos_measure(struct lumos_job *job);
  *                       the launch before, waiting left out; not where no two ranks are alike
  * Also with one change that an engineer can make (metric opportunity_change):
  *   kind cuda_graphs    each pass of a micro-batch and thread is launched as a CUDA graph, as --launch graph has it
- *   kind fused_kernels  neighboring elementwise and normalization kernels are one, as --fuse has it; fused_launches where
- *                       no shapes show what they then need not move
+ *   kind fused_kernels  neighboring elementwise and normalization kernels are one, as --fuse has it; fused_launches
+ *                       where no shapes show what they then need not move
  *   kind faster_network twice the bandwidth on all links, as --network has it, and the same latency
  *   kind no_straggler   ranks that a metric straggler names take what similar ranks take at the median
- *   kind overlapped_gradients  reductions of gradients are left as far as they do not fit beside the backward pass of the
- *                       last micro-batch
+ *   kind overlapped_gradients  reductions of gradients are left as far as they do not fit beside the backward pass of
+ *                       the last micro-batch
  *   kind balanced_stages  work of stages scaled to the mean of all stages of the pipeline
  * Work is changed as --scale changes it. Compare with the simulated step_time of the same step. What matters less has
  * no metrics: what has less than 0.5 % of the critical path to the end of the last step, and what
@@ -175,9 +177,9 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
  * it has none. */
 int64_t lumos_measured_start(const struct lumos_job *job, uint32_t task);
 
-/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its kernels and copies (CPU tasks if
- * it has none; never before E_(k-1)), and starts at E_(k-1); the first selected step starts at rank.base (an instant of
- * the GPU clock where the rank has streams, else of the CPU clock). */
+/* A step on one rank: (start, end] in job time. Step k ends at E_k, the latest end of its kernels and copies (CPU tasks
+ * if it has none; never before E_(k-1)), and starts at E_(k-1); the first selected step starts at rank.base (an instant
+ * of the GPU clock where the rank has streams, else of the CPU clock). */
 struct lumos_step {
   uint32_t rank; /* index */
   int32_t step;
@@ -202,8 +204,8 @@ struct lumos_partition {
   int64_t communication_kept;
 };
 
-/* Partition every step of `steps` (count entries of partitions); those of a rank stand together, in order and apart from
- * each other, and none ends before it starts. O(tasks log tasks). */
+/* Partition every step of `steps` (count entries of partitions); those of a rank stand together, in order and apart
+ * from each other, and none ends before it starts. O(tasks log tasks). */
 void lumos_partition_steps(const struct lumos_job *job, const struct lumos_run *runs,
                            const struct lumos_steps_list *steps, struct lumos_partition *partitions);
 

@@ -10,19 +10,20 @@
  *
  *   lumos       format(1) stage epoch(string) history[{tool version args inputs[]}] edited?t
  *   rank        rank world? represents?t from?t parallel?g{tp pp dp cp ep: each optional} host? source? device?{name?
- *               sms? memory?} versions?{cuda? nccl? torch?} window[start,end] base base_lag?t coverage{events device_tasks
- *               launched opped before_recording crossing skipped repaired python? sync? graph_nodes?; g adds
- *               collectives joined} runtime_offset? runtime_doubt? unprofiled?{steps dur} hta?{steps? extent
- *               cut_extent? classes? rows?} profiler?g{before_op? after_op? after_call? least?} clock?g{device_offset offset
- *               drift_ppb error? evidence}
+ *               sms? memory?} versions?{cuda? nccl? torch?} window[start,end] base base_lag?t coverage{events
+ *               device_tasks launched opped before_recording crossing skipped repaired python? sync? graph_nodes?; g
+ *               adds collectives joined} runtime_offset? runtime_doubt? unprofiled?{steps dur} hta?{steps? extent
+ *               cut_extent? classes? rows?} profiler?g{before_op? after_op? after_call? least?} clock?g{device_offset
+ *               offset drift_ppb error? evidence}
  *   group       id name? role?g size ranks?[number...]; "rank" comes after "id": the lowest rank that has it
  *   lane        rank lane kind native process? name? queue_depth?g      (native, process: strings, as recorded)
  *   span        id rank lane? kind name start dur parent? sequence? forward? shapes? dtypes? (shapes, dtypes: strings,
  *               as recorded)
  *   task        id rank lane seq kind name start? dur own_dur?g lag own_lag?g gap?g step? span? origin?g call?
- *               first_segment? launch_lag?g launch_from?g event?{op lane? id?} wait?{on lane? record? residual?g} comm?{op group? id? seq?
- *               peers?[{rank send recv}] bytes? dtype?} bytes? flops?s occupancy? phase?g micro_batch?g layer?g part?g
- *               residual?g end_residual?g from?t was?t dur_source?t dur_error?t common_error?t sim_start?s sim_dur?s
+ *               first_segment? launch_lag?g launch_from?g event?{op lane? id?} wait?{on lane? record? residual?g}
+ *               comm?{op group? id? seq? peers?[{rank send recv}] bytes? dtype?} bytes? flops?s occupancy? phase?g
+ *               micro_batch?g layer?g part?g residual?g end_residual?g from?t was?t dur_source?t dur_error?t
+ *               common_error?t sim_start?s sim_dur?s
  *   dep         src? at? dst kind from to lag covers? evidence mode (g, t)
  *   collective  id("c:N") op rule group? root? members[T...] size bytes? transfer? transfer_error? common_error?t
  *               matched was? dur_source? wait?s waited_for?s algorithm_bandwidth?s bus_bandwidth?s label?s (g)
@@ -38,9 +39,9 @@
  *   end         counts{type: lines of that type, the end line included}
  *
  * Order of lines: lumos; for every rank, ascending: rank, group, lane, span, task (threads first, by lane and seq);
- * then memory, dep, collective, model, common_error, pass, metric, note, unknown types, end. A reader wants lumos first and end
- * last and takes the rest in any order; only the order of memory, dep, pass, metric, note and unknown records among themselves
- * is kept.
+ * then memory, dep, collective, model, common_error, pass, metric, note, unknown types, end. A reader wants lumos first
+ * and end last and takes the rest in any order; only the order of memory, dep, pass, metric, note and unknown records
+ * among themselves is kept.
  *
  * What a field means
  *   group.id         the recorded name, made unique as below; name: what else the recording calls it, its description.
@@ -56,9 +57,10 @@
  *                    where the number comes from, such as names of groups, communication, shapes (then of which op), or
  *                    a file. recorded: of a rebuilt job, the configuration that it was built from, and its ranks.
  *   memory           what PyTorch's allocator holds of a GPU from t on, by "[memory]" events of a recording with
- *                    profile_memory: bytes given out, and bytes taken from the driver. t counts on the clock of the CPU.
- *   pass             of a rebuilt job: what a stage (rank: its number in the recorded job) did in one recorded step, for
- *                    one phase of one micro-batch, without an interruption; without a phase, communication while no
+ *                    profile_memory: bytes given out, and bytes taken from the driver. t counts on the clock of the
+ *                    CPU.
+ *   pass             of a rebuilt job: what a stage (rank: its number in the recorded job) did in one recorded step,
+ *                    for one phase of one micro-batch, without an interruption; without a phase, communication while no
  *                    pass ran. start counts from that of the step; chunk and track count from 0.
  *   rank.window      first and last instant of the recording; rank.base: start of the first selected step on this rank,
  *                    the latest end of the kernels and copies of the step before (see step times in sim.h).
@@ -68,7 +70,8 @@
  *   rank.runtime_offset  ns added to the runtime rows so that they nest in their ops; runtime_doubt: half the width, in
  *                    ns, of the interval of offsets that nest as well.
  *   rank.coverage    python, sync: events of Python functions and modules, kept or not, and of synchronization
- *                    (cuda_sync). graph_nodes: kernels and copies here that name the node of the graph that launched them.
+ *                    (cuda_sync). graph_nodes: kernels and copies here that name the node of the graph that launched
+ *                    them.
  *   rank.unprofiled  so many steps took so many ns without the profiler: timed by the recorder before it started.
  *   rank.hta         what HTA reads of the whole recording, whichever steps were chosen, in its whole microseconds: see
  *                    hta.h. Kept always, for it is about a hundredth of a stream, and nothing else that is here says
@@ -107,9 +110,9 @@
  *   task.gap         on a stream: typical time from the end of the previous task to the start of a task that waits for
  *                    it; added to lag (0 where lag is negative).
  *   task.step        number of the step mark; 0 where there are none; absent on work launched before the recording.
- *   task.call        the call that launched it: its last segment; absent as origin says. first_segment: on a call that nested events cut
- *                    into several segments, on its last segment: the first one. A call starts with its first segment
- *                    and ends with its last.
+ *   task.call        the call that launched it: its last segment; absent as origin says. first_segment: on a call that
+ *                    nested events cut into several segments, on its last segment: the first one. A call starts with
+ *                    its first segment and ends with its last.
  *   task.launch_lag  start >= the call's end (launch_from "start": its start) + launch_lag.
  *   task.event       on calls that record an event or make a stream wait for one: the call's own stream and the event.
  *   task.wait        on a CPU call that waits: for the last task enqueued on `lane` (on stream), on every lane of the
@@ -128,8 +131,8 @@
  *                    previous one on its stream (beyond lag) nor before its call. end_residual: of a collective's
  *                    member, the same for its end.
  *   common_error     an error that changed durations share: they are all too long together, or all too short. name says
- *                    of what, in plain words; sigma is relative, one standard deviation; up, of durations that have it, the same of how much
- *                    longer they may be, where that differs; source says where it comes from.
+ *                    of what, in plain words; sigma is relative, one standard deviation; up, of durations that have it,
+ *                    the same of how much longer they may be, where that differs; source says where it comes from.
  *   task.dur_error   how wrong dur may be by itself, independent of all others: relative, one standard deviation.
  *                    common_error: the id of the one that it shares with others. Both absent: dur is as sure as what
  *                    was measured.
@@ -159,13 +162,13 @@
  * more than a minute apart. Times are rebased to the earliest epoch, history entries that are equal but for inputs are
  * merged, groups are named anew (below), what only the whole job shows is noted anew (ranks that are missing,
  * recordings that lie apart all the same), and what graph and sim wrote is dropped. Parsing files together is parsing
- * them apart and joining, so the bytes are the same.
- * Groups: recorded name, size, ranks. The same name with the same size and ranks (or without any) is one group, under
- * the lowest rank that has it, and the name is its id. Where one name means several groups each gets the id
- * NAME@LOWEST, LOWEST the lowest of its ranks (of those that have it, where its ranks are not known), and #2, #3 and so
- * on behind it where that is not unique. A job that is to be joined needs no more than ids that are unique in it:
- * groups are named anew from their ids, of which endings such as @0 or @0#2 are not part of the name. Joined notes stand
- * by rank, code and text, equal ones united and their counts added; joined records of unknown types by their bytes.
+ * them apart and joining, so the bytes are the same. Groups: recorded name, size, ranks. The same name with the same
+ * size and ranks (or without any) is one group, under the lowest rank that has it, and the name is its id. Where one
+ * name means several groups each gets the id NAME@LOWEST, LOWEST the lowest of its ranks (of those that have it, where
+ * its ranks are not known), and #2, #3 and so on behind it where that is not unique. A job that is to be joined needs
+ * no more than ids that are unique in it: groups are named anew from their ids, of which endings such as @0 or @0#2 are
+ * not part of the name. Joined notes stand by rank, code and text, equal ones united and their counts added; joined
+ * records of unknown types by their bytes.
  */
 #ifndef LUMOS_STREAM_H
 #define LUMOS_STREAM_H

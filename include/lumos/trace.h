@@ -56,8 +56,8 @@ struct lumos_job *lumos_trace_parse(const char *const *paths, size_t count, cons
 struct lumos_job *lumos_trace_open(const char *const *paths, size_t count, const struct lumos_trace_options *options,
                                    bool *parsed, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* The kind of a kernel or copy from its category ("kernel", "gpu_memcpy", "gpu_memset", "mtia_ccp_events"), its name, and the name of the op
- * that launched it ("" where unknown). Table-driven; names are matched as the table says. */
+/* The kind of a kernel or copy from its category ("kernel", "gpu_memcpy", "gpu_memset", "mtia_ccp_events"), its name,
+ * and the name of the op that launched it ("" where unknown). Table-driven; names are matched as the table says. */
 enum lumos_task_kind lumos_classify_device(const char *category, const char *name, const char *op);
 
 #endif

@@ -26,23 +26,24 @@ size_t lumos_selector_apply(const struct lumos_selector *selector, const struct 
 bool lumos_transform_scale(struct lumos_job *job, const char *specification,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Take out of the CPU's durations and lags what recording takes there, as far as graph knows it (rank.profiler,
- * which goes): the job without the profiler. Of a job that is not edited, whose ranks have steps that were timed without it
- * (unprofiled_dur), all of them then become shorter by one factor, until the simulated steps take as long, or, where these
- * fill the step, all kernels that compute by up to a fifth; runs the engine up to a dozen times. `argument` is not used. A note, where nothing is known. Brings the job to stage `transform`. */
+/* Take out of the CPU's durations and lags what recording takes there, as far as graph knows it (rank.profiler, which
+ * goes): the job without the profiler. Of a job that is not edited, whose ranks have steps that were timed without it
+ * (unprofiled_dur), all of them then become shorter by one factor, until the simulated steps take as long, or, where
+ * these fill the step, all kernels that compute by up to a fifth; runs the engine up to a dozen times. `argument` is
+ * not used. A note, where nothing is known. Brings the job to stage `transform`. */
 bool lumos_transform_unprofiled(struct lumos_job *job, const char *argument,
                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Take the selected tasks out of the job, and what goes along: calls that launch nothing else, and ops all of whose work
- * on streams goes, with the ops inside them. Threads and streams close the gap; what waited for a removed task waits for
- * what came before it on its lane. The job keeps its measured metrics and loses its measured starts: it never ran.
- * LUMOS_UNUSABLE where nothing would be left. */
+/* Take the selected tasks out of the job, and what goes along: calls that launch nothing else, and ops all of whose
+ * work on streams goes, with the ops inside them. Threads and streams close the gap; what waited for a removed task
+ * waits for what came before it on its lane. The job keeps its measured metrics and loses its measured starts: it never
+ * ran. LUMOS_UNUSABLE where nothing would be left. */
 bool lumos_transform_remove(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Make one kernel of selected ones that follow each other on a stream in one step, launched by one thread without a wait
- * or an event between, none of them a copy or communication: it is launched as the first is, takes the time of all of them,
- * as far as shapes are recorded without what one writes and the next reads, and the others go as by lumos_transform_remove.
- * A note where there are no two such. */
+/* Make one kernel of selected ones that follow each other on a stream in one step, launched by one thread without a
+ * wait or an event between, none of them a copy or communication: it is launched as the first is, takes the time of all
+ * of them, as far as shapes are recorded without what one writes and the next reads, and the others go as by
+ * lumos_transform_remove. A note where there are no two such. */
 bool lumos_transform_fuse(struct lumos_job *job, const char *selector, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The same program on another GPU: NAME of the library's table of GPUs, or NAME@FILE of a user's (lumos/hardware.h).
@@ -50,16 +51,17 @@ bool lumos_transform_fuse(struct lumos_job *job, const char *selector, struct lu
  * dur_error, common_error and the ranks' device. LUMOS_UNUSABLE where either GPU is unknown. */
 bool lumos_transform_gpu(struct lumos_job *job, const char *specification, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Another network, as a file describes it (src/cost/network.h): transfers take what NCCL's model says of both networks, by
- * the ratio, where this one's figures are fitted to the job's own transfers. What is known of no size keeps its time,
- * which a note says. Kernels that run beside more or less of it take longer or shorter, as the trace shows. */
+/* Another network, as a file describes it (src/cost/network.h): transfers take what NCCL's model says of both networks,
+ * by the ratio, where this one's figures are fitted to the job's own transfers. What is known of no size keeps its
+ * time, which a note says. Kernels that run beside more or less of it take longer or shorter, as the trace shows. */
 bool lumos_transform_network(struct lumos_job *job, const char *file, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Another model of the same structure: `sizes` is a list such as "hidden=4096,ffn=16384" of hidden, ffn, heads, kv-heads,
- * head-dim, seq, micro-batch and vocab. Of those that are not given ffn, and heads times head_dim, keep their ratio to hidden, and
- * kv-heads theirs to heads; all others stay. Shapes of ops change, kernels take their time by the models of src/cost that the trace's
- * own shapes calibrate, communication moves as many times as many bytes; the CPU's time and the number of ops stay, so gradients go in as many buckets.
- * LUMOS_INVALID where shapes, or the size that is replaced, are not known. O(tasks + spans + shapes squared). */
+/* Another model of the same structure: `sizes` is a list such as "hidden=4096,ffn=16384" of hidden, ffn, heads,
+ * kv-heads, head-dim, seq, micro-batch and vocab. Of those that are not given ffn, and heads times head_dim, keep their
+ * ratio to hidden, and kv-heads theirs to heads; all others stay. Shapes of ops change, kernels take their time by the
+ * models of src/cost that the trace's own shapes calibrate, communication moves as many times as many bytes; the CPU's
+ * time and the number of ops stay, so gradients go in as many buckets. LUMOS_INVALID where shapes, or the size that is
+ * replaced, are not known. O(tasks + spans + shapes squared). */
 bool lumos_transform_sizes(struct lumos_job *job, const char *sizes, struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* RANK=FACTOR: kernels of that rank take FACTOR times as long, but no communication, copies or memsets. */

@@ -23,9 +23,9 @@ void lumos_out_of_memory(size_t bytes) {
   _exit(LUMOS_UNUSABLE);
 }
 
-/* Arrays of a large page and more are better off in large pages: fewer faults on the way. Whole pages are named, the first one with
- * what malloc keeps before the memory, or its mapping would be two and grow by copying. A wish: nothing depends on
- * it. */
+/* Arrays of a large page and more are better off in large pages: fewer faults on the way. Whole pages are named, the
+ * first one with what malloc keeps before the memory, or its mapping would be two and grow by copying. A wish: nothing
+ * depends on it. */
 static void want_large_pages(void *memory, size_t bytes) {
   if (bytes >= LARGE) {
     uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);

@@ -11,8 +11,8 @@ struct lumos_nearest {
   size_t distance;  /* of the best: letters to add, drop, change or swap with their neighbor */
 };
 
-/* A candidate that begins with the whole word beats every other; of equals the first wins. Words of more than 32 letters
- * are near to none. O(letters of both, multiplied). */
+/* A candidate that begins with the whole word beats every other; of equals the first wins. Words of more than 32
+ * letters are near to none. O(letters of both, multiplied). */
 void lumos_nearest_offer(struct lumos_nearest *nearest, const char *candidate);
 
 #endif

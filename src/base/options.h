@@ -53,8 +53,9 @@ struct lumos_operands {
 };
 
 /* --help and --version are handled here: printed to standard output with exit status 0 in *exit_now (true). A usage
- * error fails with a text that names the option, the one that was probably meant, and "try 'NAME --help'". "--" ends the options; "-" is an operand.
- * Long options may be given as --name=value or --name value, and may be shortened when unambiguous. */
+ * error fails with a text that names the option, the one that was probably meant, and "try 'NAME --help'". "--" ends
+ * the options; "-" is an operand. Long options may be given as --name=value or --name value, and may be shortened when
+ * unambiguous. */
 bool lumos_options_parse(const struct lumos_command *command, int argc, char **argv, struct lumos_operands *operands,
                          bool *exit_now, struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_options_free(const struct lumos_command *command, struct lumos_operands *operands);

@@ -1,6 +1,7 @@
-/* Bytes out. A regular file is written beside its place without a name, which it gets when it is whole, so that a reader sees the old
- * file or the new one and never a half, and nothing is left of a tool that a signal stops. On file systems that know no files without a name,
- * such as NFS, it loses a temporary one at once, and is copied when it is whole. Devices, pipes and standard output are written as they are.
+/* Bytes out. A regular file is written beside its place without a name, which it gets when it is whole, so that a
+ * reader sees the old file or the new one and never a half, and nothing is left of a tool that a signal stops. On file
+ * systems that know no files without a name, such as NFS, it loses a temporary one at once, and is copied when it is
+ * whole. Devices, pipes and standard output are written as they are.
  */
 #include "base/output.h"
 
@@ -226,8 +227,8 @@ static int replace(struct lumos_output *output, const char *from, const char *hi
   return reason;
 }
 
-/* Its own name where there is no such file, else a hidden one, under which it replaces that; no signal comes in between. Returns errno or
- * 0. */
+/* Its own name where there is no such file, else a hidden one, under which it replaces that; no signal comes in
+ * between. Returns errno or 0. */
 static int give_name(struct lumos_output *output) {
   char from[sizeof descriptors + 12], suffix[32];
   (void)snprintf(from, sizeof from, "%s/%d", descriptors, output->text.descriptor);
@@ -282,7 +283,8 @@ static int place_copy(struct lumos_output *output) {
   return reason;
 }
 
-/* What a close would fail with, before the file has a name; by a second descriptor, for it gets that by the first. Returns errno or 0. */
+/* What a close would fail with, before the file has a name; by a second descriptor, for it gets that by the first.
+ * Returns errno or 0. */
 static int close_first(int descriptor) {
   int twin = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   return twin < 0 || close(twin) == 0 ? 0 : errno;

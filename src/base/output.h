@@ -1,7 +1,8 @@
-/* Bytes out: standard output, or a file that appears whole or not at all: it is written in its folder without a name, then named. A closed pipe
- * downstream is no error; a full disk is. A tool that is stopped by a signal leaves nothing behind. Where the file system knows no files without a name
- * (open(2), O_TMPFILE), which all local ones of Linux do, the whole file is copied before it is named, and there is room for two meanwhile. A name that ends in ".gz" or ".zst" is a
- * file that is compressed so.
+/* Bytes out: standard output, or a file that appears whole or not at all: it is written in its folder without a name,
+ * then named. A closed pipe downstream is no error; a full disk is. A tool that is stopped by a signal leaves nothing
+ * behind. Where the file system knows no files without a name (open(2), O_TMPFILE), which all local ones of Linux do,
+ * the whole file is copied before it is named, and there is room for two meanwhile. A name that ends in ".gz" or ".zst"
+ * is a file that is compressed so.
  */
 #ifndef LUMOS_BASE_OUTPUT_H
 #define LUMOS_BASE_OUTPUT_H
@@ -28,7 +29,8 @@ struct lumos_output {
 bool lumos_output_try(const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* path NULL or "-": standard output. False when no file can be made in the folder. */
 bool lumos_output_open(struct lumos_output *output, const char *path, struct lumos_error *error) LUMOS_MUST_CHECK;
-/* Flush, and give a file its name. False on a failed write (then there is no new file). A closed pipe counts as done. */
+/* Flush, and give a file its name. False on a failed write (then there is no new file). A closed pipe counts as
+ * done. */
 bool lumos_output_commit(struct lumos_output *output, struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Nothing was written. Safe after commit. */
 void lumos_output_discard(struct lumos_output *output);

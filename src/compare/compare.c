@@ -122,7 +122,8 @@ static double grain_of(const struct lumos_job *job) {
   return MICROSECOND;
 }
 
-/* Are both simulated from the same steps of one recording? It is known by the windows of its ranks, to the nanosecond. */
+/* Are both simulated from the same steps of one recording? It is known by the windows of its ranks, to the
+ * nanosecond. */
 static bool are_of_one_recording(const struct lumos_comparison *comparison, const struct compare_side sides[2]) {
   const struct lumos_job *a = sides[0].job, *b = sides[1].job;
   bool same = comparison->simulated && a->epoch == b->epoch && a->ranks.count == b->ranks.count &&

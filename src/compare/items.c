@@ -1,6 +1,6 @@
-/* Tasks become items in one walk; a sweep over each rank's compared steps then says what each accounts for: the order of
- * who counts where several run is compare.h's. The steps of a job lie one behind the other, so one sweep goes through all
- * of them.
+/* Tasks become items in one walk; a sweep over each rank's compared steps then says what each accounts for: the order
+ * of who counts where several run is compare.h's. The steps of a job lie one behind the other, so one sweep goes
+ * through all of them.
  */
 #include "compare/items.h"
 

@@ -1,5 +1,5 @@
-/* Keys of several numbers: every distinct one has a number, in the order in which they come. Nothing is hashed away: two
- * keys have one number only where all of their numbers agree. */
+/* Keys of several numbers: every distinct one has a number, in the order in which they come. Nothing is hashed away:
+ * two keys have one number only where all of their numbers agree. */
 #ifndef LUMOS_COMPARE_KEYS_H
 #define LUMOS_COMPARE_KEYS_H
 

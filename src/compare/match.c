@@ -1,5 +1,5 @@
-/* At each level what is left of both jobs is put together by the parts of its key that count there; where both have some,
- * it is matched and gone. Coarser levels so see only what the finer ones could not place.
+/* At each level what is left of both jobs is put together by the parts of its key that count there; where both have
+ * some, it is matched and gone. Coarser levels so see only what the finer ones could not place.
  *
  * Where both jobs have layers, those that only one of them has take no part in levels without a layer: a longer model
  * does more, and its work is no other form of what the shorter one does.
@@ -122,8 +122,8 @@ static void count_sizes(const struct compare_matching *matching, const struct co
   lumos_vector_free(&within);
 }
 
-/* Where both jobs have as many other shapes of an op in a place, they are the same calls of the program in the same order,
- * so that each has its counterpart; else all of them have number 0. */
+/* Where both jobs have as many other shapes of an op in a place, they are the same calls of the program in the same
+ * order, so that each has its counterpart; else all of them have number 0. */
 static void number_sizes(const struct compare_matching *matching, const struct compare_items items[2],
                          uint32_t *numbers[2]) {
   struct compare_keys keys = {0};

@@ -65,8 +65,8 @@ static void put_tables(const struct compare_page *page, struct lumos_text *out) 
   lumos_text_put(out, "}}\n");
 }
 
-/* What the page's tables sort by, and everything else in numbers: of two jobs the JSON document with the tables, of several
- * the documents in a list beside them. */
+/* What the page's tables sort by, and everything else in numbers: of two jobs the JSON document with the tables, of
+ * several the documents in a list beside them. */
 static void put_summary(const struct compare_page *page, struct lumos_text *out) {
   if (!compare_page_of_several(page)) {
     compare_begin_json(page->compared->comparisons[0], out);

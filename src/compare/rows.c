@@ -126,8 +126,8 @@ static struct lumos_compared_work work_of(const struct compare_side *side, const
   return work;
 }
 
-/* What each row accounts for, rounded kind by kind, idle time last, as waterfall.c rounds kinds: so the rows of a kind add
- * up to it. For the caller to free. */
+/* What each row accounts for, rounded kind by kind, idle time last, as waterfall.c rounds kinds: so the rows of a kind
+ * add up to it. For the caller to free. */
 static int64_t *round_by_kind(const struct compare_side *side, const struct compare_items *items,
                               const struct sums *sums, size_t rows) {
   struct compare_rounding rounding = {0};

@@ -1,5 +1,5 @@
-/* Sentences behind the first one (verdict.h): what is compared, how much of it matches, and what is noise. What they write
- * is not escaped. */
+/* Sentences behind the first one (verdict.h): what is compared, how much of it matches, and what is noise. What they
+ * write is not escaped. */
 #ifndef LUMOS_COMPARE_SENTENCES_H
 #define LUMOS_COMPARE_SENTENCES_H
 

@@ -71,7 +71,8 @@ static bool any_hides_work(const struct compare_page *page) {
   return hides;
 }
 
-/* " B and C do not differ from A in step time beyond noise. Whether D differs from A is inconclusive: the steps are too few." */
+/* " B and C do not differ from A in step time beyond noise. Whether D differs from A is inconclusive: the steps are too
+ * few." */
 static void put_others(const struct compare_page *page, struct lumos_text *out) {
   struct lumos_text names = LUMOS_TEXT_BUFFER;
   size_t number = put_jobs(page, LUMOS_COMPARE_ALIKE, &names);

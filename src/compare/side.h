@@ -1,8 +1,8 @@
 /* One of two jobs that are compared: its timeline, and which of its steps count.
  *
- * A step counts where as many ranks with a GPU have it as have any, so that every mean is over the same ranks. The first
- * recorded step begins where the recording does, all others where the step before ends, and the profiler starts in it;
- * it is left out where two others are there.
+ * A step counts where as many ranks with a GPU have it as have any, so that every mean is over the same ranks. The
+ * first recorded step begins where the recording does, all others where the step before ends, and the profiler starts
+ * in it; it is left out where two others are there.
  */
 #ifndef LUMOS_COMPARE_SIDE_H
 #define LUMOS_COMPARE_SIDE_H

@@ -1,9 +1,10 @@
-/* The tails of t are an incomplete beta function, here by its continued fraction (Lentz's method); its limit is found by
- * halving, for tails fall as t grows.
+/* The tails of t are an incomplete beta function, here by its continued fraction (Lentz's method); its limit is found
+ * by halving, for tails fall as t grows.
  *
- * With two or three steps a row's own variance is known so badly that no change could be told from chance. Rows are many,
- * and vary alike: G. K. Smyth, Linear models and empirical Bayes methods for assessing differential expression (2004),
- * section 6.2, finds from the logarithms of their variances what they have in common, and how far each is bound to it.
+ * With two or three steps a row's own variance is known so badly that no change could be told from chance. Rows are
+ * many, and vary alike: G. K. Smyth, Linear models and empirical Bayes methods for assessing differential expression
+ * (2004), section 6.2, finds from the logarithms of their variances what they have in common, and how far each is bound
+ * to it.
  */
 #include "compare/student.h"
 

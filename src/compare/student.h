@@ -1,5 +1,5 @@
-/* Do the means of two samples of steps differ by more than chance? Student's t-test, with what all rows show of how much
- * steps vary. */
+/* Do the means of two samples of steps differ by more than chance? Student's t-test, with what all rows show of how
+ * much steps vary. */
 #ifndef LUMOS_COMPARE_STUDENT_H
 #define LUMOS_COMPARE_STUDENT_H
 
@@ -20,8 +20,8 @@ struct compare_variance {
 struct compare_variance compare_pooled(const struct compare_sample *a, const struct compare_sample *b);
 
 /* What the variances of many rows, `count` of them, each of `freedom` degrees, have in common: they are taken for draws
- * from one scaled inverse chi-squared distribution, with this variance and degrees of freedom. No degrees where there are
- * too few rows to say so. */
+ * from one scaled inverse chi-squared distribution, with this variance and degrees of freedom. No degrees where there
+ * are too few rows to say so. */
 struct compare_variance compare_prior(const double *variances, size_t count, double freedom);
 /* A row's variance in the light of that. */
 struct compare_variance compare_moderated(struct compare_variance own, struct compare_variance prior);

@@ -27,8 +27,8 @@ void compare_make_table(const struct lumos_comparison *comparison, enum compare_
 /* Layers and ranks only where there are several: one part and idle time say nothing. */
 bool compare_table_says(const struct lumos_comparison *comparison, enum compare_table_number number);
 
-/* Parts of the step, what changed most first. All that are more than `most`, which is at least 1, are one that is called
- * "all others", so that they still add up. */
+/* Parts of the step, what changed most first. All that are more than `most`, which is at least 1, are one that is
+ * called "all others", so that they still add up. */
 struct compare_listed_part {
   const char *label; /* of the comparison, or literal */
   int32_t key;       /* as in struct lumos_compared_part */

@@ -45,8 +45,8 @@ static void put_some_layers(struct lumos_text *out, const struct lumos_compared_
   compare_put_layers(out, work->first_layer, work->last_layer);
 }
 
-/* "layers 0-3", "embedding, layers 0-3 and head"; nothing where no place is known, and of the optimizer's phase where it
- * says all. */
+/* "layers 0-3", "embedding, layers 0-3 and head"; nothing where no place is known, and of the optimizer's phase where
+ * it says all. */
 static void put_parts(struct lumos_text *out, const struct lumos_compared_row *row,
                       const struct lumos_compared_work *work) {
   static const struct {
@@ -490,8 +490,8 @@ bool compare_hides_work(const struct lumos_comparison *comparison) {
          (comparison->jobs[0].damage != LUMOS_NO_STRING || comparison->jobs[1].damage != LUMOS_NO_STRING);
 }
 
-/* "Inconclusive: steps of B may lack work (rank 0: the trace is cut at byte 3017). As read, a step takes 1.20 ms in A and
- * 900 us in B" */
+/* "Inconclusive: steps of B may lack work (rank 0: the trace is cut at byte 3017). As read, a step takes 1.20 ms in A
+ * and 900 us in B" */
 static void put_hidden(struct lumos_text *out, const struct lumos_comparison *comparison) {
   const struct lumos_compared_job *jobs = comparison->jobs;
   bool both = jobs[0].damage != LUMOS_NO_STRING && jobs[1].damage != LUMOS_NO_STRING;

@@ -154,7 +154,8 @@ static void miss(struct misses *misses, double error) {
   misses->count++;
 }
 
-/* By more than a factor of e nothing is known, by whatever factor some shape is off: one that its op does not go through. */
+/* By more than a factor of e nothing is known, by whatever factor some shape is off: one that its op does not go
+ * through. */
 static double known_part(double off) { return fmin(off, 1); }
 
 /* What all misses have in common is their mean, as far as so few tell it; the rest averages out. */

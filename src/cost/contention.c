@@ -177,8 +177,8 @@ static uint64_t kind_of(const struct lumos_job *job, const struct lumos_task *ta
   return lumos_hash_mix(lumos_hash_mix(key, job->spans.items[op].shapes), job->spans.items[op].name);
 }
 
-/* By task: the size of a product, which is that of the products that give the gradients of its inputs; 0: it is none, or its sides are not
- * known. The caller frees it. */
+/* By task: the size of a product, which is that of the products that give the gradients of its inputs; 0: it is none,
+ * or its sides are not known. The caller frees it. */
 static uint64_t *find_sizes(const struct lumos_job *job) {
   uint64_t *sizes = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *sizes);
   struct lumos_kernel_costs costs = {0};
@@ -195,8 +195,9 @@ static uint64_t *find_sizes(const struct lumos_job *job) {
   return sizes;
 }
 
-/* Kernels that ran beside other communication, too, show nothing of this one; and those of an op without shapes may be of
- * any size, so that they are not compared. `sizes`: products alone, by their size (find_sizes); NULL: all, by name, phase, op and shapes. */
+/* Kernels that ran beside other communication, too, show nothing of this one; and those of an op without shapes may be
+ * of any size, so that they are not compared. `sizes`: products alone, by their size (find_sizes); NULL: all, by name,
+ * phase, op and shapes. */
 static void find_samples(struct samples *samples, const struct lumos_placing *placing, const uint8_t *communication,
                          const uint64_t *sizes) {
   const struct lumos_job *job = placing->job;
@@ -242,7 +243,8 @@ struct shown { /* by kernels of one class, of all kinds */
   uint64_t last; /* the kind that was counted last */
 };
 
-/* Of one kind on one rank: those beside nothing, [first, alone), give what it takes; the others, [alone, end), what it loses. */
+/* Of one kind on one rank: those beside nothing, [first, alone), give what it takes; the others, [alone, end), what it
+ * loses. */
 static void add_kind(const struct sample *samples, size_t first, size_t alone, size_t end, struct shown *shown) {
   enum { LEAST_ALONE = 3, LEAST_PART = 4 }; /* a kernel of which less than a fourth is beside shows little. Chosen */
   if (alone - first < LEAST_ALONE) {
@@ -269,7 +271,8 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
   }
 }
 
-/* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of it. */
+/* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of
+ * it. */
 static void judge(const struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
   /* Of the time: of less than that, nothing is concluded on what transfers cost. Chosen. */
@@ -286,14 +289,14 @@ static void judge(const struct shown *shown, struct lumos_loss *loss) {
 }
 
 /* Matrix products were measured to take 13 to 27 % longer, all kernels 38 % on average (Echo, 2024). On another
- * machine, whose communication holds other SMs, they may lose nothing, or twice as much: recordings with communication of
- * both kinds show 14 to 60 %. */
+ * machine, whose communication holds other SMs, they may lose nothing, or twice as much: recordings with communication
+ * of both kinds show 14 to 60 %. */
 static const struct lumos_loss elsewhere[LUMOS_CONTENDED] = {
     [LUMOS_CONTENDED_PRODUCTS] = {0.2, 0.2, 1, 0}, [LUMOS_CONTENDED_OTHERS] = {0.38, 0.38, 1, 0}};
 
-/* Where a step has one micro-batch, all products of its backward pass may run beside the sum of gradients, and all of its
- * forward pass alone. A product of the same size in the other pass takes 0.98 of the time, with a standard deviation of 0.05, both
- * weighed by time; single ones 0.85 to 1.27 (329 products of 36 recordings, examples/pairs). */
+/* Where a step has one micro-batch, all products of its backward pass may run beside the sum of gradients, and all of
+ * its forward pass alone. A product of the same size in the other pass takes 0.98 of the time, with a standard
+ * deviation of 0.05, both weighed by time; single ones 0.85 to 1.27 (329 products of 36 recordings, examples/pairs). */
 static const double OTHER_PASS = 0.06; /* one standard deviation; chosen by that */
 
 static void show(struct shown *shown, const struct lumos_placing *placing, const uint8_t *communication,

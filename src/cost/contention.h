@@ -1,5 +1,5 @@
-/* What kernels lose to communication that runs beside them on their GPU, which holds SMs and, while it transfers, memory: fitted to the
- * trace's own overlaps. */
+/* What kernels lose to communication that runs beside them on their GPU, which holds SMs and, while it transfers,
+ * memory: fitted to the trace's own overlaps. */
 #ifndef LUMOS_COST_CONTENTION_H
 #define LUMOS_COST_CONTENTION_H
 
@@ -19,9 +19,9 @@ struct lumos_contention {
   } losses[LUMOS_CONTENDED]; /* matrix products and attention; all others */
 };
 
-/* The trace's own: kernels of one name, shape, phase and rank that ran beside this communication (a byte a task), against the
- * median of those that ran beside none. Where less than three such show it, of products those of the same size in either pass, and else what was
- * measured elsewhere. O(tasks log tasks). */
+/* The trace's own: kernels of one name, shape, phase and rank that ran beside this communication (a byte a task),
+ * against the median of those that ran beside none. Where less than three such show it, of products those of the same
+ * size in either pass, and else what was measured elsewhere. O(tasks log tasks). */
 void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_placing *placing,
                           const uint8_t *communication);
 
@@ -31,9 +31,9 @@ const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention
 
 /* By task, a byte: is it on a stream and computes? The caller frees it. O(tasks). */
 uint8_t *lumos_find_computing(const struct lumos_job *job);
-/* By task, how long those `of` run beside `others` on their rank: a byte a task each, what computes and communication, or the other way
- * round. `runs`: start and duration by task, on one clock for each rank. `lengths`: of communication only what it transfers counts
- * (cost/passages.h); NULL: all of it. The caller frees it. O(tasks log tasks). */
+/* By task, how long those `of` run beside `others` on their rank: a byte a task each, what computes and communication,
+ * or the other way round. `runs`: start and duration by task, on one clock for each rank. `lengths`: of communication
+ * only what it transfers counts (cost/passages.h); NULL: all of it. The caller frees it. O(tasks log tasks). */
 int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
                             const uint8_t *of, const uint8_t *others);
 /* Of tasks on streams, as measured, before any change; those of others are 0. The caller frees them. */

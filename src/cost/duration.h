@@ -1,7 +1,7 @@
 /* What work takes that was not recorded so: a time, where it comes from, and how sure it is.
  *
- * Errors are relative, of one standard deviation. `own` is what averages out over many tasks; `common` is what all tasks
- * of the kind have in common, for they are estimated from the same figures.
+ * Errors are relative, of one standard deviation. `own` is what averages out over many tasks; `common` is what all
+ * tasks of the kind have in common, for they are estimated from the same figures.
  */
 #ifndef LUMOS_COST_DURATION_H
 #define LUMOS_COST_DURATION_H

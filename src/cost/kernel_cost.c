@@ -91,7 +91,8 @@ static uint32_t counted_around(const struct counting *counting, uint32_t span) {
 }
 
 /* Forward work within a backward node: an op that autograd counts, which it does not do with what a node itself calls;
- * or all that a checkpoint's node holds but further nodes. What --recompute puts into a backward pass (`back`) is in no node. */
+ * or all that a checkpoint's node holds but further nodes. What --recompute puts into a backward pass (`back`) is in no
+ * node. */
 static bool is_again(const struct counting *counting, uint32_t span, bool back) {
   const struct lumos_span *spans = counting->job->spans.items;
   bool counts = false;

@@ -236,8 +236,8 @@ static int by_size(const void *left, const void *right) {
   return LUMOS_ORDER(*a, *b);
 }
 
-/* One kernel in fifty is shorter: what lies there is start and end of a kernel that moves next to nothing. Not more than
- * 5 us, which is a job without short kernels. */
+/* One kernel in fifty is shorter: what lies there is start and end of a kernel that moves next to nothing. Not more
+ * than 5 us, which is a job without short kernels. */
 static double floor_of(const struct lumos_job *job) {
   enum { ONE_IN = 50, MOST = 5000, USUAL = 2000 };
   LUMOS_VECTOR(int64_t) times = {0};
@@ -366,23 +366,22 @@ static double factor_without_shape(const struct lumos_kernels *kernels, const st
   return either ? sqrt(by_memory * cores_ratio(from, to)) : by_memory;
 }
 
-/* Two libraries' kernels: what the best products of nine GPUs of two vendors reach of their peaks (0.51 to 0.87) has, as a
- * logarithm, a standard deviation of 0.17. Of other kinds nothing is published, so they have it, too; but attention, whose
- * kernels are written for each vendor by other people, is known to reach between a fifth (Triton's on MI300X) and three quarters
- * of a peak (FlashAttention-3 on H100): anything between on either GPU is a standard deviation of 0.54, by which it may
- * take 1.72 times as long. */
+/* Two libraries' kernels: what the best products of nine GPUs of two vendors reach of their peaks (0.51 to 0.87) has,
+ * as a logarithm, a standard deviation of 0.17. Of other kinds nothing is published, so they have it, too; but
+ * attention, whose kernels are written for each vendor by other people, is known to reach between a fifth (Triton's on
+ * MI300X) and three quarters of a peak (FlashAttention-3 on H100): anything between on either GPU is a standard
+ * deviation of 0.54, by which it may take 1.72 times as long. */
 static const double OTHER_LIBRARY[] = {[OTHER] = 0.17, [PRODUCT] = 0.17, [ATTENTION] = 0.72, [MOVING] = 0.17};
 
 static bool same_library(const struct lumos_device *from, const struct lumos_device *to) {
   return (from->architecture == LUMOS_CDNA) == (to->architecture == LUMOS_CDNA);
 }
 
-/* Of another GPU's kernels only data sheets tell, and which kernels its libraries choose nobody knows.
- * In common: of products, from the spread of what the best reach on GPUs of one vendor (0.73 to 0.87); of attention, as
+/* Of another GPU's kernels only data sheets tell, and which kernels its libraries choose nobody knows. In common: of
+ * products, from the spread of what the best reach on GPUs of one vendor (0.73 to 0.87); of attention, as
  * FlashAttention-2 and 3 reach between a third and three quarters of one GPU's peak; the rest chosen. With another
- * vendor's GPU also what its libraries do otherwise.
- * By kernel: on this GPU shapes lie so far from their model, as leaving them out shows; on the other one they lie as far,
- * and nothing says that they do so in the same way. */
+ * vendor's GPU also what its libraries do otherwise. By kernel: on this GPU shapes lie so far from their model, as
+ * leaving them out shows; on the other one they lie as far, and nothing says that they do so in the same way. */
 static struct lumos_duration error_of(const struct lumos_kernels *kernels, uint32_t task,
                                       const struct lumos_device *from, const struct lumos_device *to, bool shaped) {
   static const double common[] = {[OTHER] = 0.25, [PRODUCT] = 0.08, [ATTENTION] = 0.3, [MOVING] = 0.06};
@@ -396,10 +395,11 @@ static struct lumos_duration error_of(const struct lumos_kernels *kernels, uint3
       .source = shaped ? LUMOS_OF_MODEL : LUMOS_OF_CONSTANTS};
 }
 
-/* A kernel that leaves memory idle on its own GPU waits for its SMs, and more bandwidth does not help it; less does harm, once its
- * bytes take longer. Recorded on an H100 and an H200 (examples/pairs): elementwise kernels and norms that moved over nine tenths of
- * the data sheet's bandwidth took 0.69 to 0.74 times as long there, as the bandwidths say (0.70); those that moved under three quarters
- * 0.92 to 1.0 times, sums 0.78 to 1.0; between, both. In the own error: half the way between the two. More bytes than memory gives are not its bytes. */
+/* A kernel that leaves memory idle on its own GPU waits for its SMs, and more bandwidth does not help it; less does
+ * harm, once its bytes take longer. Recorded on an H100 and an H200 (examples/pairs): elementwise kernels and norms
+ * that moved over nine tenths of the data sheet's bandwidth took 0.69 to 0.74 times as long there, as the bandwidths
+ * say (0.70); those that moved under three quarters 0.92 to 1.0 times, sums 0.78 to 1.0; between, both. In the own
+ * error: half the way between the two. More bytes than memory gives are not its bytes. */
 static double moving_factor(const struct lumos_device *from, const struct lumos_device *to, double bytes, double ns,
                             bool again, double *unsure) {
   static const double IDLE = 0.75, BUSY = 0.9, IMPOSSIBLE = 1.15;
@@ -477,8 +477,9 @@ static struct lumos_duration scaled(const struct lumos_kernels *kernels, uint32_
   return found;
 }
 
-/* Clocks follow the load: the less of the step other kernels have, the slower products are. From one recording to the next, 54 of an H100 and
- * 23 of an H200 (as of examples/pairs), the same model lies off by so much more or less: a standard deviation. */
+/* Clocks follow the load: the less of the step other kernels have, the slower products are. From one recording to the
+ * next, 54 of an H100 and 23 of an H200 (as of examples/pairs), the same model lies off by so much more or less: a
+ * standard deviation. */
 static const double OTHER_LOAD = 0.025;
 
 struct lumos_duration lumos_kernel_resized(const struct lumos_kernels *kernels, uint32_t task,

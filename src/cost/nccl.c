@@ -1,5 +1,5 @@
-/* Latencies are in us and bandwidths in GB/s, as in NCCL's source, from which all figures are where nothing else is said.
- * Columns of protocols are LL, LL128, Simple; columns of spans one node, two, more.
+/* Latencies are in us and bandwidths in GB/s, as in NCCL's source, from which all figures are where nothing else is
+ * said. Columns of protocols are LL, LL128, Simple; columns of spans one node, two, more.
  */
 #include "cost/nccl.h"
 

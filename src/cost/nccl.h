@@ -1,6 +1,6 @@
-/* The model by which NCCL itself chooses among its algorithms and protocols (src/graph/tuning.cc, NCCL 2.28): a latency made
- * of steps, and a bandwidth made of channels. It is optimistic, and worst for short messages; its ratios are better than
- * its times.
+/* The model by which NCCL itself chooses among its algorithms and protocols (src/graph/tuning.cc, NCCL 2.28): a latency
+ * made of steps, and a bandwidth made of channels. It is optimistic, and worst for short messages; its ratios are
+ * better than its times.
  */
 #ifndef LUMOS_COST_NCCL_H
 #define LUMOS_COST_NCCL_H
@@ -37,7 +37,8 @@ enum lumos_transfer_form lumos_transfer_form_of(const char *op);
 double lumos_nccl_time(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
                        int32_t nodes);
 
-/* How many channels such a transfer takes, each of which holds an SM; 0: of messages between two this model says nothing. */
+/* How many channels such a transfer takes, each of which holds an SM; 0: of messages between two this model says
+ * nothing. */
 double lumos_nccl_channels(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
                            int32_t nodes);
 

@@ -5,8 +5,9 @@
  *   {"node_size": 8, "intra": {"bandwidth_gbps": 360, "latency_us": 0},
  *    "inter": {"bandwidth_gbps": 50, "latency_us": 5, "p2p_bandwidth_gbps": 50, "p2p_latency_us": 27}}
  *
- * node_size: GPUs in a node. bandwidth_gbps: GB/s (10^9 bytes) of bus bandwidth per GPU, one way. latency_us: of a hop, beyond what
- * NCCL itself takes for a step. p2p: of a message between two GPUs, latency_us the whole of it. What is absent stays as the trace has it.
+ * node_size: GPUs in a node. bandwidth_gbps: GB/s (10^9 bytes) of bus bandwidth per GPU, one way. latency_us: of a hop,
+ * beyond what NCCL itself takes for a step. p2p: of a message between two GPUs, latency_us the whole of it. What is
+ * absent stays as the trace has it.
  */
 #ifndef LUMOS_COST_NETWORK_H
 #define LUMOS_COST_NETWORK_H
@@ -27,8 +28,8 @@ struct lumos_network {
 /* False where the file cannot be read or is no such object. */
 bool lumos_network_read(const char *path, struct lumos_network *network, struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* A description as such an object, and one that is read from it: what `text` says overrides `network`. False where it is no
- * such object. */
+/* A description as such an object, and one that is read from it: what `text` says overrides `network`. False where it
+ * is no such object. */
 void lumos_network_put(const struct lumos_network *network, struct lumos_text *out);
 bool lumos_network_add(const char *text, struct lumos_network *network);
 /* Nothing is described. */

@@ -39,8 +39,8 @@ struct lumos_op_cost {
   int64_t flops;       /* as it runs; LUMOS_ABSENT: unknown */
   int64_t model_flops; /* without what attention's backward pass computes again */
   int64_t bytes;       /* inputs and outputs, once each; LUMOS_ABSENT: unknown */
-  /* Of a product: each of `batches` is rows x inner times inner x columns. Of attention: rows are the queries of a sequence,
-   * columns its keys, inner the head's size, batches all heads of all sequences. 0: unknown */
+  /* Of a product: each of `batches` is rows x inner times inner x columns. Of attention: rows are the queries of a
+   * sequence, columns its keys, inner the head's size, batches all heads of all sequences. 0: unknown */
   int64_t rows, inner, columns, batches;
   enum lumos_dtype dtype;
   /* attention of a sequence, or a rank's part of it, to itself, without a mask among the inputs: it may be causal, and

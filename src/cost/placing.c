@@ -68,8 +68,8 @@ static bool nodes_fit(const struct placed *ranks, size_t count, int32_t size) {
   return fits;
 }
 
-/* The least size that fits, for not every rank of a node needs to be recorded. Where none does, as ranks are numbered in
- * another way, as many as are recorded on one host. */
+/* The least size that fits, for not every rank of a node needs to be recorded. Where none does, as ranks are numbered
+ * in another way, as many as are recorded on one host. */
 static int32_t node_size_of(struct placed *ranks, size_t count, int32_t most) {
   enum { LARGEST = 1024 }; /* GPUs in a node; chosen: more than any has */
   qsort(ranks, count, sizeof *ranks, by_place);

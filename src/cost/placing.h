@@ -1,5 +1,5 @@
-/* Where ranks are, and so the shape of what they send each other: which operation, of how many bytes, among how many ranks
- * on how many nodes.
+/* Where ranks are, and so the shape of what they send each other: which operation, of how many bytes, among how many
+ * ranks on how many nodes.
  */
 #ifndef LUMOS_COST_PLACING_H
 #define LUMOS_COST_PLACING_H
@@ -12,7 +12,8 @@ struct lumos_nodes {
   int32_t size; /* GPUs in a node */
   bool assumed; /* no recording and no network file tells */
 };
-/* By the network, else by a change of the network before, else as the ranks' hosts tell where they are several; else 8 to a node, or as many as are seen on one. */
+/* By the network, else by a change of the network before, else as the ranks' hosts tell where they are several; else 8
+ * to a node, or as many as are seen on one. */
 struct lumos_nodes lumos_nodes_of(const struct lumos_job *job, const struct lumos_network *network);
 /* What changes of the network described goes with the job, as the text of this note: the last one for each member. */
 #define LUMOS_NETWORK_NOTE "transform.network"
@@ -38,7 +39,8 @@ struct lumos_placing {
 struct lumos_placing lumos_placing_of(const struct lumos_job *job, const struct lumos_nodes *nodes);
 void lumos_placing_free(struct lumos_placing *placing);
 
-/* Of a collective, and of a communication kernel that is in none whose transfer is known; size 0: not known. O(members). */
+/* Of a collective, and of a communication kernel that is in none whose transfer is known; size 0: not known.
+ * O(members). */
 struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_placing *placing,
                                                     const struct lumos_collective *collective);
 struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_placing *placing, uint32_t task);

@@ -73,14 +73,15 @@ static double blocks_of(const struct lumos_product_shape *shape, struct lumos_ti
   return ceil((double)shape->rows / tile.rows) * ceil((double)shape->columns / tile.columns) * (double)shape->batches;
 }
 
-/* Until a tile's pipeline of loads is full its multipliers wait: for so much of the inner dimension; and before its first load a kernel
- * sets up more than one that moves numbers does. On an H100 the products of 70 jobs, each predicted from those of another job, were off by
- * 3.2 % (median; 5.1 without both), and a job's products together by 3.6 % (6.0) on average; 128 to 192 and 3 us with the floor did best. */
+/* Until a tile's pipeline of loads is full its multipliers wait: for so much of the inner dimension; and before its
+ * first load a kernel sets up more than one that moves numbers does. On an H100 the products of 70 jobs, each predicted
+ * from those of another job, were off by 3.2 % (median; 5.1 without both), and a job's products together by 3.6 % (6.0)
+ * on average; 128 to 192 and 3 us with the floor did best. */
 enum { PIPELINE = 128 };
 static const double PRODUCT_START = 1800; /* ns */
 
-/* With the inner dimension in so many parts, whose sums another kernel adds up: as libraries do where few tiles would leave
- * SMs idle. Libraries count columns first. */
+/* With the inner dimension in so many parts, whose sums another kernel adds up: as libraries do where few tiles would
+ * leave SMs idle. Libraries count columns first. */
 static double time_in_parts(const struct lumos_device *device, const struct lumos_product_shape *shape,
                             struct lumos_tile tile, int parts) {
   static const struct lumos_tile best = {256, 128}; /* the best product's */
@@ -122,10 +123,10 @@ double lumos_product_time(const struct lumos_device *device, const struct lumos_
   return PRODUCT_START + fmax(arithmetic, lumos_moving_time(device, shape->bytes));
 }
 
-/* Attention reaches less than a product does, by as much on all GPUs: that is what calibration shows. Few blocks leave SMs idle;
- * those on the diagonal of a causal mask are half empty; and for every score there is an exponential, whatever the head's
- * dimension, which takes as long as EXPONENTIAL dimensions do: of large shapes drawn on an H100 cuDNN's kernels reached 450
- * TFLOP/s with heads of 64 and 600 to 735 with heads of 128, so 64 to 220 of them. */
+/* Attention reaches less than a product does, by as much on all GPUs: that is what calibration shows. Few blocks leave
+ * SMs idle; those on the diagonal of a causal mask are half empty; and for every score there is an exponential,
+ * whatever the head's dimension, which takes as long as EXPONENTIAL dimensions do: of large shapes drawn on an H100
+ * cuDNN's kernels reached 450 TFLOP/s with heads of 64 and 600 to 735 with heads of 128, so 64 to 220 of them. */
 double lumos_attention_time(const struct lumos_device *device, const struct lumos_product_shape *shape) {
   enum { ROWS = 128, EXPONENTIAL = 64 }; /* of a block: FlashAttention's */
   double busy = 1, more = 1;

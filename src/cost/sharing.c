@@ -250,8 +250,8 @@ static int by_shape(const void *left, const void *right) {
                                                 : LUMOS_ORDER(a->slowed.computing, b->slowed.computing);
 }
 
-/* Sums of squares and products about the mean of each shape, of logarithms of times alone, shared parts, and parts beside kernels. A shape
- * counts by the time that it takes: a short transfer is all latency, which shares nothing. */
+/* Sums of squares and products about the mean of each shape, of logarithms of times alone, shared parts, and parts
+ * beside kernels. A shape counts by the time that it takes: a short transfer is all latency, which shares nothing. */
 struct scatter {
   double of_times, of_shared, of_computing, of_both;
   int64_t transfers, shapes; /* that there are several of */

@@ -183,9 +183,10 @@ static void fit_links(struct lumos_transfers *transfers) {
 
 /* ---- All together ---- */
 
-/* Of NCCL's model alone Echo found predictions 27 % off. Of what it says of two networks, or of two ways through one, of which the trace
- * fits one, that is too much. Chosen: from six emulated clusters of four kinds of GPU, recorded on one node or two, it was 6.5 % off on
- * two, four and eight (root mean square by time), and they follow the model's own formulas. */
+/* Of NCCL's model alone Echo found predictions 27 % off. Of what it says of two networks, or of two ways through one,
+ * of which the trace fits one, that is too much. Chosen: from six emulated clusters of four kinds of GPU, recorded on
+ * one node or two, it was 6.5 % off on two, four and eight (root mean square by time), and they follow the model's own
+ * formulas. */
 static const double OF_CONSTANTS = 0.27, OF_RATIO = 0.1;
 
 static const struct lumos_device *device_of(const struct lumos_job *job, const struct lumos_hardware *hardware) {
@@ -273,8 +274,8 @@ static int64_t bytes_of(const struct lumos_transfers *transfers, struct lumos_tr
   return high;
 }
 
-/* Over nodes a ring gets as many network cards as it has members on one, and what trees and the switch reach depends on whether there are
- * two nodes or more. */
+/* Over nodes a ring gets as many network cards as it has members on one, and what trees and the switch reach depends on
+ * whether there are two nodes or more. */
 static bool takes_same_links(const struct lumos_transfer_shape *a, const struct lumos_transfer_shape *b) {
   bool alike = (lumos_transfer_form_of(a->op) == LUMOS_PAIRING) == (lumos_transfer_form_of(b->op) == LUMOS_PAIRING);
   bool within = a->nodes <= 1 && b->nodes <= 1;

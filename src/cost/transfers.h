@@ -1,8 +1,8 @@
-/* How long communication takes, between ranks that were not measured so: of other sizes and numbers, on more nodes, over
- * another network.
+/* How long communication takes, between ranks that were not measured so: of other sizes and numbers, on more nodes,
+ * over another network.
  *
- * NCCL's model of the links (nccl.h) is fitted to the transfers of the job itself: bandwidth and latency within nodes and
- * between them, of collectives and of messages between two. Then the transfers correct it, shape by shape
+ * NCCL's model of the links (nccl.h) is fitted to the transfers of the job itself: bandwidth and latency within nodes
+ * and between them, of collectives and of messages between two. Then the transfers correct it, shape by shape
  * (calibration.h): an operation of some bytes among ranks on some nodes.
  */
 #ifndef LUMOS_COST_TRANSFERS_H
@@ -12,9 +12,9 @@
 #include "cost/nccl.h"
 #include "cost/placing.h"
 
-/* Fitted to what the transfers of a job of stage graph or later would take alone (sharing.h); where it has none, to its shortest communication kernels. Links
- * that neither shows are as a change of the network described them, else as the data sheet has them. The
- * job must outlive it. O(members + shapes squared). */
+/* Fitted to what the transfers of a job of stage graph or later would take alone (sharing.h); where it has none, to its
+ * shortest communication kernels. Links that neither shows are as a change of the network described them, else as the
+ * data sheet has them. The job must outlive it. O(members + shapes squared). */
 struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const struct lumos_hardware *hardware,
                                             const struct lumos_nodes *nodes);
 void lumos_transfers_free(struct lumos_transfers *transfers); /* NULL is allowed */
@@ -23,8 +23,8 @@ void lumos_transfers_free(struct lumos_transfers *transfers); /* NULL is allowed
 struct lumos_duration lumos_transfer_duration(const struct lumos_transfers *transfers,
                                               const struct lumos_transfer_shape *shape);
 
-/* What a transfer that took `ns` in one shape takes in another, over `network` (NULL: as it was), among `device` (NULL: the
- * GPUs that it was). Where the bytes are unknown they are those that would take as long; `now` then has as many. */
+/* What a transfer that took `ns` in one shape takes in another, over `network` (NULL: as it was), among `device` (NULL:
+ * the GPUs that it was). Where the bytes are unknown they are those that would take as long; `now` then has as many. */
 struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *transfers, int64_t ns,
                                              const struct lumos_transfer_shape *was,
                                              const struct lumos_transfer_shape *now,

@@ -1,6 +1,7 @@
 /* Tracks of numbers under each device, of the measured and of the simulated timeline: how many of its streams run, how
  * many kernels and copies are launched and have not started, and at which rate running copies and communication move
- * bytes. A number stands until the next one of its track, so that numbers times their times add up to what the rows say.
+ * bytes. A number stands until the next one of its track, so that numbers times their times add up to what the rows
+ * say.
  */
 #include "export/writer.h"
 

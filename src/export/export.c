@@ -1,5 +1,5 @@
-/* The file: a document for lumos-parse, names, then the rows of both timelines, the arrows between them, and counters. It
- * leaves piece by piece. */
+/* The file: a document for lumos-parse, names, then the rows of both timelines, the arrows between them, and counters.
+ * It leaves piece by piece. */
 #include <lumos/export.h>
 
 #include "export/writer.h"

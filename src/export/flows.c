@@ -32,8 +32,8 @@ static void put_flow(struct export_writer *writer, const struct flow *flow, enum
   struct export_interval until = lumos_export_interval(writer, dst, timeline);
   if (from.start != LUMOS_ABSENT && until.start != LUMOS_ABSENT) {
     int64_t begin = instant_of(&from, by.from), end = instant_of(&until, to);
-    /* A kernel may be recorded microseconds before its call, and Perfetto drops an arrow that leads back in time: it ends
-     * further on in the row, where that is long enough. */
+    /* A kernel may be recorded microseconds before its call, and Perfetto drops an arrow that leads back in time: it
+     * ends further on in the row, where that is long enough. */
     end = end < begin && begin < until.end ? begin : end;
     put_end(writer, flow, 's', by.src, timeline, begin);
     put_end(writer, flow, 'f', dst, timeline, end);

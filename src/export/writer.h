@@ -73,8 +73,8 @@ struct export_place {
 };
 enum export_timeline { EXPORT_MEASURED, EXPORT_SIMULATED };
 struct export_place lumos_export_lane(const struct export_writer *writer, uint32_t lane, enum export_timeline timeline);
-/* Work of one stream may overlap, as a kernel that is launched before its predecessor ends, and Perfetto drops a row that
- * crosses another of its lane: such work stands on a second row. Needs `flags`. */
+/* Work of one stream may overlap, as a kernel that is launched before its predecessor ends, and Perfetto drops a row
+ * that crosses another of its lane: such work stands on a second row. Needs `flags`. */
 void lumos_export_settle_rows(struct export_writer *writer);
 /* Has the lane that second row, and where? */
 bool lumos_export_is_beside(const struct export_writer *writer, uint32_t lane, enum export_timeline timeline);

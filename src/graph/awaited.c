@@ -69,8 +69,8 @@ static int by_time(const void *left, const void *right) {
   return a->at != b->at ? LUMOS_ORDER(a->at, b->at) : LUMOS_ORDER(a->task, b->task);
 }
 
-/* Of a list, what waits at the same place for the same stream as for `source`, whose last task says all; NULL: nothing. So
- * two streams that wait for each other in turn, with nothing between, pass on no more than there are streams. */
+/* Of a list, what waits at the same place for the same stream as for `source`, whose last task says all; NULL: nothing.
+ * So two streams that wait for each other in turn, with nothing between, pass on no more than there are streams. */
 static struct pending *pending_of(const struct lumos_rank_graph *graph, const struct pendings *pendings, uint32_t head,
                                   uint32_t place, uint32_t source) {
   uint32_t lane = lumos_graph_task(graph, source)->lane;

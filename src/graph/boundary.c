@@ -5,8 +5,9 @@
  * earlier is over: that work, or steps that were not selected, held it up; so does a task of the backlog that waited
  * for earlier work (backlog.c). A task that starts over 1 ms later than its launch and all else explain, after the
  * whole device has been idle for longer than any reaction takes: it waited for work that the trace does not hold; on a
- * device that is shared in slices of time what starts later than any reaction did. And a task of a step whose launch the trace lacks, as all launches where the device alone was recorded: what starts later
- * than the rest explains was launched then.
+ * device that is shared in slices of time what starts later than any reaction did. And a task of a step whose launch
+ * the trace lacks, as all launches where the device alone was recorded: what starts later than the rest explains was
+ * launched then.
  */
 #include "graph/graph.h"
 

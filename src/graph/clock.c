@@ -2,11 +2,11 @@
  *
  * A shift is allowed when no task starts before its launching call does and no waiting call returns before the task
  * that it waits for has ended. Of launches those count that may have found their stream idle: what waits behind other
- * work says nothing, however much of it there is. Either kind of evidence gives one end of an
- * interval, of which one row in a hundred may fall outside (chosen: rows are rounded, and some are wrong). Clocks are not moved without need: 0 where it is
- * allowed, else the nearer end. Where the two contradict each other launches decide, for they are recorded and what a
- * call waits for is often not. A synchronisation that does not name its stream tells, too, where the call
- * before it on its thread copies something: it is there to wait for the copy.
+ * work says nothing, however much of it there is. Either kind of evidence gives one end of an interval, of which one
+ * row in a hundred may fall outside (chosen: rows are rounded, and some are wrong). Clocks are not moved without need:
+ * 0 where it is allowed, else the nearer end. Where the two contradict each other launches decide, for they are
+ * recorded and what a call waits for is often not. A synchronisation that does not name its stream tells, too, where
+ * the call before it on its thread copies something: it is there to wait for the copy.
  */
 #include "graph/graph.h"
 

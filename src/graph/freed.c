@@ -3,9 +3,9 @@
  * An allocator that finds no more memory first waits for the device work that still uses what it is going to free, then
  * frees, then tries again: PyTorch's synchronizes with the events of its blocks (CUDACachingAllocator.cpp,
  * release_cached_blocks), and Kineto records neither those calls nor their time. What is seen is a thread that asks for
- * memory, does nothing for long, or stays in its operator, until right after the end of work on the device, and then calls
- * cudaFree. That time waits for this work: what remains is how long the thread took to go on. A silence that does not
- * begin behind a call for memory may be anything, such as the wait for data.
+ * memory, does nothing for long, or stays in its operator, until right after the end of work on the device, and then
+ * calls cudaFree. That time waits for this work: what remains is how long the thread took to go on. A silence that does
+ * not begin behind a call for memory may be anything, such as the wait for data.
  *
  * What waits is the operator's own piece before the call, whose end is held, or else the call, whose start is.
  */
@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* A wait is over by the time of a tenth of it behind the work at most, and within 1 ms. Chosen, as of hand-overs: the rest
- * is little. Measured on V100: 9 to 44 us. */
+/* A wait is over by the time of a tenth of it behind the work at most, and within 1 ms. Chosen, as of hand-overs: the
+ * rest is little. Measured on V100: 9 to 44 us. */
 enum { DELAY_OF_WAIT = 10, LONGEST_DELAY = 1000000 };
 
 static bool frees_memory(const struct lumos_job *job, const struct lumos_task *task) {

@@ -1,8 +1,8 @@
 /* Full queues: a stream holds so many launches that have not started (about 1,020 on V100 and H100), and the call that
  * makes one more returns only when one of them starts.
  *
- * A device's clock may be some us late against its host's: then a task seems to start just behind the return of the call for
- * which it made room. That is found first.
+ * A device's clock may be some us late against its host's: then a task seems to start just behind the return of the
+ * call for which it made room. That is found first.
  *
  * Only where the trace shows it. The most that ever waited on a stream when a call returned is its depth, if calls that
  * took over five times as long as usual returned then, and most such calls did. What such a call took beyond the
@@ -43,8 +43,8 @@ static bool is_single(const struct lumos_rank_graph *graph, const struct lumos_l
   return call != LUMOS_NONE && !shared_before && !shared_behind && !lumos_graph_blocks(graph->job, call);
 }
 
-/* By how much starts seem too late: of long calls in which no task started, how long behind their return the next one did;
- * 0 unless most long calls have such a one near. */
+/* By how much starts seem too late: of long calls in which no task started, how long behind their return the next one
+ * did; 0 unless most long calls have such a one near. */
 static int64_t find_lateness(const struct lumos_rank_graph *graph, const struct lumos_lane *lane) {
   int64_t *gaps = lumos_allocate(lane->task_count * sizeof *gaps + 1);
   uint32_t started = 0;
@@ -149,9 +149,9 @@ static void store(struct lumos_rank_graph *graph, uint32_t made_room, uint32_t t
   graph->job->lanes.items[lumos_graph_task(graph, task)->lane].queue_depth = (int32_t)(task - made_room - 1);
 }
 
-/* Calls that blocked: near the depth, longer than is typical, and back when the last task that started by then had. Some launches
- * take more of the stream's places than others, so that a call may have waited for one or two tasks behind the one that the depth names: the
- * edge leads from that one all the same, with what it then took as lag. */
+/* Calls that blocked: near the depth, longer than is typical, and back when the last task that started by then had.
+ * Some launches take more of the stream's places than others, so that a call may have waited for one or two tasks
+ * behind the one that the depth names: the edge leads from that one all the same, with what it then took as lag. */
 static void cover_calls(struct lumos_rank_graph *graph, const struct lumos_lane *lane,
                         const struct stream_launches *launches) {
   struct lumos_typical *typical = lumos_typical_new();

@@ -1,12 +1,12 @@
 /* The typical gap between two tasks of a stream when the later one only waits for the earlier.
  *
- * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left
- * out (what it waits for is often not recorded) and so is a gap that is longer than any reaction: it waits for
- * something else. A node of a graph needs no launch of its own; it is no sample where another stream's work ends in
- * the gap, for it may have waited for that. Of what was launched before the recording, or by a call that the trace lacks,
- * a gap of 5 us at most is a sample where the rank has no better ones. Per kind, within graphs or not, and beside another stream's work or alone,
- * for two queues make the device take longer to start a kernel; the rank's own where a kind has too few samples; 0 where
- * there are none, and beside a negative lag, which says all.
+ * Samples: tasks launched well before the previous one ended, with no stream wait in between. Communication is left out
+ * (what it waits for is often not recorded) and so is a gap that is longer than any reaction: it waits for something
+ * else. A node of a graph needs no launch of its own; it is no sample where another stream's work ends in the gap, for
+ * it may have waited for that. Of what was launched before the recording, or by a call that the trace lacks, a gap of 5
+ * us at most is a sample where the rank has no better ones. Per kind, within graphs or not, and beside another stream's
+ * work or alone, for two queues make the device take longer to start a kernel; the rank's own where a kind has too few
+ * samples; 0 where there are none, and beside a negative lag, which says all.
  */
 #include "graph/graph.h"
 

@@ -221,7 +221,8 @@ void lumos_graph_match(const struct lumos_job *job, struct lumos_matches *matche
 void lumos_graph_match_pairs(const struct lumos_job *job, struct lumos_matches *matches);
 /* ends.c: of what is not taken yet, what the order of ends shows. */
 void lumos_graph_match_by_ends(const struct lumos_job *job, struct lumos_matches *matches);
-/* ends.c: is it a collective of NCCL, launched in the recording, of which nothing but its place in the order tells which? */
+/* ends.c: is it a collective of NCCL, launched in the recording, of which nothing but its place in the order tells
+ * which? */
 bool lumos_graph_is_unnumbered(const struct lumos_job *job, uint32_t task);
 /* ends.c: of what is not taken yet, other kernels that seem to end together: what can tell clocks, and no more. The
  * caller frees what meetings holds. */
@@ -233,8 +234,8 @@ void lumos_graph_match_partners(const struct lumos_job *job, struct lumos_matche
 /* rank_clock.c: every rank's offset and drift against the lowest rank that it shares collectives with, be it through
  * others; needs device offsets. */
 void lumos_graph_rank_clocks(struct lumos_job *job, const struct lumos_matches *matches);
-/* moments.c: of what is not taken yet, collectives of no group, by when they end; needs the clocks. True: ranks share some
- * that shared nothing before, not even through others, so the clocks are to be found anew. */
+/* moments.c: of what is not taken yet, collectives of no group, by when they end; needs the clocks. True: ranks share
+ * some that shared nothing before, not even through others, so the clocks are to be found anew. */
 bool lumos_graph_match_by_moments(struct lumos_job *job, struct lumos_matches *matches);
 /* root.c: who is the root of rooted operations, as far as times show; needs the clocks. */
 void lumos_graph_find_roots(const struct lumos_job *job, struct lumos_matches *matches);
@@ -244,9 +245,9 @@ void lumos_graph_collectives(struct lumos_job *job, const struct lumos_matches *
 /* All rules, on a job at stage parse whose tasks all have a measured start. O(tasks log tasks). */
 void lumos_graph_infer(struct lumos_job *job);
 
-/* ns. Measured: members of NCCL's collectives end 1 to 45 us apart at the median in seven sets of V100 to H100, those of
- * DeepEP, which do not end together, 130 us. Of the shortest member one part in so many. Chosen, on emulated jobs: long
- * transfers end further apart. */
+/* ns. Measured: members of NCCL's collectives end 1 to 45 us apart at the median in seven sets of V100 to H100, those
+ * of DeepEP, which do not end together, 130 us. Of the shortest member one part in so many. Chosen, on emulated jobs:
+ * long transfers end further apart. */
 enum { LUMOS_MOST_SKEW = 50000, LUMOS_SKEW_ONE_IN = 4 };
 
 /* How far apart the members of a collective end at most, of which the shortest takes so long. */

@@ -6,7 +6,8 @@
  * least half of that time, and fell silent itself not long before the first resumed, at most a tenth of the silence;
  * and the one that resumed works for at least half of the time until the other stirs again, which a watchdog that wakes
  * up by chance does not. Of threads that both launch work to the device less is asked: half a millisecond is not long,
- * who resumed may call the other at once, and who is known to have called it waits for it when it worked a quarter of the time. Of several threads the one that finished last handed over.
+ * who resumed may call the other at once, and who is known to have called it waits for it when it worked a quarter of
+ * the time. Of several threads the one that finished last handed over.
  *
  * A return implies a call. Where a thread goes on because another one is done, that one was called when the first fell
  * silent: its first task since then waits for the last one before the silence, though its own silence was only 0.1 ms.
@@ -25,7 +26,8 @@
 
 #include <stdlib.h>
 
-/* Chosen: half of a silence is most of it, a tenth is little of it. A quarter: to wake up twice takes as long as a short pass. */
+/* Chosen: half of a silence is most of it, a tenth is little of it. A quarter: to wake up twice takes as long as a
+ * short pass. */
 enum { MOST_OF_SILENCE = 2, MUCH_OF_SILENCE = 4, DELAY_OF_SILENCE = 10 };
 /* ns. Chosen: a tenth of it is the half millisecond that threads take at most to wake up. */
 enum { LONG_SILENCE = 5000000 };
@@ -84,7 +86,8 @@ static int64_t work_between(const struct lumos_rank_graph *graph, const int64_t 
   return sum - (before > 0 ? before : 0) - (after > 0 ? after : 0);
 }
 
-/* How much later than the other's end a thread may go on. One that is known to have called goes on whenever it wakes up. */
+/* How much later than the other's end a thread may go on. One that is known to have called goes on whenever it wakes
+ * up. */
 static int64_t longest_delay(int64_t length, bool launches, bool called) {
   return launches && called                  ? length
          : launches && length < LONG_SILENCE ? LONG_SILENCE / DELAY_OF_SILENCE

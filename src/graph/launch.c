@@ -8,13 +8,13 @@
  * which tells the direction, and for graphs that of the first node, which tells them apart. Samples are launches that
  * met an idle device, so that nothing else in the recording can have delayed them; communication and launches after a
  * stream wait are left out, and so is what took longer than any launch: it waited for work that the recording does not
- * hold, such as another process on the device. Where most launches to an idle device do, at least five, that process has
- * the device for slices of time, and what waited for a part of one is no sample either: what is later than any reaction.
- * Of a graph only the node that starts first is a sample, where nothing ran
- * just before it, be the device idle since the call began or not, and one is enough: graphs of thousands of nodes are
- * launched a few times. What follows another node of its graph on its stream waits for that one, not for the launch: it
- * counts from the call's start, without a lag. A group with too few samples takes the lag of its kind of task, then that
- * of its call, then that of the rank, else 0.
+ * hold, such as another process on the device. Where most launches to an idle device do, at least five, that process
+ * has the device for slices of time, and what waited for a part of one is no sample either: what is later than any
+ * reaction. Of a graph only the node that starts first is a sample, where nothing ran just before it, be the device
+ * idle since the call began or not, and one is enough: graphs of thousands of nodes are launched a few times. What
+ * follows another node of its graph on its stream waits for that one, not for the launch: it counts from the call's
+ * start, without a lag. A group with too few samples takes the lag of its kind of task, then that of its call, then
+ * that of the rank, else 0.
  */
 #include "graph/graph.h"
 

@@ -1,15 +1,15 @@
-/* Collectives of no group and without numbers that ends.c does not find, where every rank has a trace: by the moments at
- * which they end.
+/* Collectives of no group and without numbers that ends.c does not find, where every rank has a trace: by the moments
+ * at which they end.
  *
- * A communicator has a stream of its own on each of its ranks (PyTorch's ProcessGroupNCCL takes one from a pool for each).
- * So two streams of different ranks may belong to one where they hold the same kernels in the same order, each had begun
- * on both before it ended on either, and they end together. Where the ranks share nothing yet, not even through others,
- * their clocks may be a constant apart. Streams that all fit each other are one communicator's. Of many kernels one that
- * fits much worse than its best is not of it; few are joined where all fit alike, and no stream like them is of a rank
- * whose clock is unknown. A stream that fits two streams of a rank alike is left alone.
+ * A communicator has a stream of its own on each of its ranks (PyTorch's ProcessGroupNCCL takes one from a pool for
+ * each). So two streams of different ranks may belong to one where they hold the same kernels in the same order, each
+ * had begun on both before it ended on either, and they end together. Where the ranks share nothing yet, not even
+ * through others, their clocks may be a constant apart. Streams that all fit each other are one communicator's. Of many
+ * kernels one that fits much worse than its best is not of it; few are joined where all fit alike, and no stream like
+ * them is of a rank whose clock is unknown. A stream that fits two streams of a rank alike is left alone.
  *
- * Two groups whose kernels begin and end at the same instants cannot be told from one of all their ranks, and are joined as
- * that.
+ * Two groups whose kernels begin and end at the same instants cannot be told from one of all their ranks, and are
+ * joined as that.
  */
 #include "graph/graph.h"
 
@@ -262,8 +262,8 @@ static bool may_be_elsewhere(const struct search *search, uint32_t cluster) {
   return false;
 }
 
-/* Do all of its streams fit each other? And of few kernels nearly as well: where some fit much better than others, several
- * groups do the same at the same time. */
+/* Do all of its streams fit each other? And of few kernels nearly as well: where some fit much better than others,
+ * several groups do the same at the same time. */
 static bool hangs_together(const struct search *search, uint32_t cluster) {
   if (search->streams.items[cluster].count < FEWEST_APART && may_be_elsewhere(search, cluster)) {
     return false;
@@ -317,8 +317,8 @@ static void note_joined(struct lumos_job *job, int64_t count) {
   }
 }
 
-/* Those of many kernels, or of few, which wait until no more ranks meet by those of many. Do ranks meet that had not met
- * before? */
+/* Those of many kernels, or of few, which wait until no more ranks meet by those of many. Do ranks meet that had not
+ * met before? */
 static bool join_all(const struct search *search, bool many, struct lumos_matches *matches) {
   bool new = false;
   for (uint32_t s = 0; s < search->streams.count; s++) {

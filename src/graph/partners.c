@@ -26,8 +26,8 @@ enum {
   FEWEST = 4,
   SHARE = 3,
   /* Others fit nearly as well: one with so many in a hundred, or two, of whose kernels one in so many is the same.
-   * Chosen, on fifty emulated jobs: where the ranks of a tensor-parallel group send at one time to those of another, all
-   * fit all, and so does what a lag apart two stages always do. */
+   * Chosen, on fifty emulated jobs: where the ranks of a tensor-parallel group send at one time to those of another,
+   * all fit all, and so does what a lag apart two stages always do. */
   NEARLY_IN_HUNDRED = 90,
   TWO_NEARLY_IN_HUNDRED = 75,
   CONTESTED = 4,
@@ -42,7 +42,8 @@ enum {
    * known as such. */
   CLOSE = LUMOS_REACTION_WINDOW,
   STILL_CLOSE = 50000,
-  /* Kernels that come last take up to so many times as long as those at the lower quartile. Chosen: links are shared. */
+  /* Kernels that come last take up to so many times as long as those at the lower quartile. Chosen: links are
+   * shared. */
   AS_LONG = 2,
   AS_LONG_NOISE = 10000,
 };

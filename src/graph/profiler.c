@@ -14,8 +14,8 @@
  * whole microseconds.
  *
  * What every op does besides, be it ever so little, rows cannot tell from what recording takes. Steps timed without the
- * profiler can: recorded ones take longer by no more than all that recording takes in them. So that is known from below,
- * and as it is what lengthens a step it is what is taken for the profiler's then.
+ * profiler can: recorded ones take longer by no more than all that recording takes in them. So that is known from
+ * below, and as it is what lengthens a step it is what is taken for the profiler's then.
  */
 #include "graph/profiler.h"
 
@@ -173,7 +173,8 @@ static struct lumos_profiler known_from_above(const struct least *least) {
   return profiler;
 }
 
-/* The share of it that recorded steps take longer than those without the profiler; LUMOS_ABSENT_INT: none were timed. */
+/* The share of it that recorded steps take longer than those without the profiler; LUMOS_ABSENT_INT: none were
+ * timed. */
 static int32_t known_from_below(const struct lumos_rank_graph *graph) {
   const struct lumos_job *job = graph->job;
   const struct lumos_rank *rank = graph->rank;

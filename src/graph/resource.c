@@ -1,16 +1,16 @@
-/* Kernels that wait for free SMs: ready, but another stream's kernels fill the device until one of them comes to its last
- * wave.
+/* Kernels that wait for free SMs: ready, but another stream's kernels fill the device until one of them comes to its
+ * last wave.
  *
- * No row says so; timing does. A kernel, or a memset, that starts late for no known reason, while another stream's kernel
- * that has occupied the device since the late one was ready is about to end, waited for that one's SMs: within 25 us of
- * its end or its last twentieth, which a start at random would seldom meet; within its last fifth, if kernels of its
- * name were seen to hold others up so before; or farther from its end, where it comes to its last wave after the same
- * share of its time again and again. What occupies the device may be a queue of kernels, each on its stream when the one
- * before it ends. What starts within 5 us behind an end waited so as well where no event is known or seen again and
- * again (unseen.c): the last wave left too few SMs.
+ * No row says so; timing does. A kernel, or a memset, that starts late for no known reason, while another stream's
+ * kernel that has occupied the device since the late one was ready is about to end, waited for that one's SMs: within
+ * 25 us of its end or its last twentieth, which a start at random would seldom meet; within its last fifth, if kernels
+ * of its name were seen to hold others up so before; or farther from its end, where it comes to its last wave after the
+ * same share of its time again and again. What occupies the device may be a queue of kernels, each on its stream when
+ * the one before it ends. What starts within 5 us behind an end waited so as well where no event is known or seen again
+ * and again (unseen.c): the last wave left too few SMs.
  *
- * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready, at most for several times as
- * long as it waited here, which the edge says (sim/room.c).
+ * In a simulation the rule is soft: the kernel waits while that stream is occupied when it is ready, at most for
+ * several times as long as it waited here, which the edge says (sim/room.c).
  */
 #include "graph/resource.h"
 
@@ -27,9 +27,9 @@ enum {
   TAIL_ONE_IN = 20,
   LONG_TAIL_ONE_IN = 5,
   ROUNDING = 500, /* ns: half of the unit of Kineto's rows until March 2024 */
-  /* ns. Kernels that follow each other on a stream by no more leave no time for another stream's to take the SMs; of two
-   * that come at about the same time this is too near to tell who was first. Measured on V100, A100 and H100: gaps of a
-   * stream's queue are 1 to 3 us long. */
+  /* ns. Kernels that follow each other on a stream by no more leave no time for another stream's to take the SMs; of
+   * two that come at about the same time this is too near to tell who was first. Measured on V100, A100 and H100: gaps
+   * of a stream's queue are 1 to 3 us long. */
   GAP = 5000,
   SEEN_BEFORE = 2, /* meetings. Chosen: one may be chance */
   /* Of the running kernel's length, in hundredths: waves are alike if what is left at their begin is so near to the
@@ -103,8 +103,8 @@ static void pass_to(struct running *running, int64_t at) {
   running->lanes.count = kept;
 }
 
-/* Has the queue occupied its stream since then? Or as good as: it came before the task can have reacted, as was clear by
- * then. */
+/* Has the queue occupied its stream since then? Or as good as: it came before the task can have reacted, as was clear
+ * by then. */
 static bool occupied_since(const struct lumos_rank_graph *graph, uint32_t queue, int64_t ready) {
   int64_t begin = lumos_graph_device_start(graph, queue);
   return begin <= ready ||

@@ -34,8 +34,8 @@ int64_t lumos_trimmed_mean(int64_t *values, size_t count);
 int64_t lumos_percentile(const int64_t *sorted, size_t count, unsigned percent);
 /* The 50th percentile of values that need not be sorted. Moves them. O(count). */
 int64_t lumos_median(int64_t *values, size_t count);
-/* The same of values each of which stands for as many alike as its weight says, at least 1; `weights` NULL: for one. Moves
- * the values, not the weights. O(count), with weights O(count log count). */
+/* The same of values each of which stands for as many alike as its weight says, at least 1; `weights` NULL: for one.
+ * Moves the values, not the weights. O(count), with weights O(count log count). */
 int64_t lumos_weighted_median(int64_t *values, const int64_t *weights, size_t count);
 
 #endif

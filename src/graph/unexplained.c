@@ -1,5 +1,5 @@
-/* Why starts stay unexplained, where that can be told: beside another stream's work the device takes longer to start some
- * kernels, and nothing in a row says which.
+/* Why starts stay unexplained, where that can be told: beside another stream's work the device takes longer to start
+ * some kernels, and nothing in a row says which.
  */
 #include "graph/graph.h"
 

@@ -36,8 +36,8 @@ enum {
   NODE_WINDOW = 5000,
   THOUSANDTHS = 1000,
   MILLION = 1000000,
-  /* Thousandths: so seldom chance may put a single node where it stands. Chosen: what else delays a node of a graph than
-   * another one is rare, so that more likely than not is enough. */
+  /* Thousandths: so seldom chance may put a single node where it stands. Chosen: what else delays a node of a graph
+   * than another one is rare, so that more likely than not is enough. */
   LIKELY_BELOW = 500,
 };
 
@@ -382,8 +382,9 @@ static bool is_no_chance(const struct lumos_rank_graph *graph, uint32_t task) {
   return ends * CHANCE_ONE_IN <= delay / LUMOS_REACTION_WINDOW;
 }
 
-/* Does it explain most late starts of its place? Of nodes, of which no order of launches tells the source: most of those
- * that chance would not put behind an end; and would chance put all these there, it were once in a hundred times. */
+/* Does it explain most late starts of its place? Of nodes, of which no order of launches tells the source: most of
+ * those that chance would not put behind an end; and would chance put all these there, it were once in a hundred
+ * times. */
 static bool explains_most(const struct search *search, const struct pattern *pattern, const struct place *place) {
   const struct sighting *sightings = &search->sightings.items[pattern->first];
   if (sightings->behind != TOGETHER) {

@@ -1,4 +1,5 @@
-/* Sums run over deviations from the first value of a stretch, so that large values that hardly differ keep their digits. */
+/* Sums run over deviations from the first value of a stretch, so that large values that hardly differ keep their
+ * digits. */
 #include "history/changes.h"
 
 #include "compare/student.h"
@@ -62,9 +63,10 @@ static double differences_of(const double *values, size_t count, size_t apart, d
   return kept > 0 ? sum / (double)kept : 0;
 }
 
-/* How much a night is bound to the one before it, from 0: of a first-order autoregression, by how much more than neighbors the nights
- * differ that have one between them, as far as so many nights show it surely. They show it badly, but a shift that is not found yet does not look like it, as it does
- * about the means of two parts. So the smaller of both counts. */
+/* How much a night is bound to the one before it, from 0: of a first-order autoregression, by how much more than
+ * neighbors the nights differ that have one between them, as far as so many nights show it surely. They show it badly,
+ * but a shift that is not found yet does not look like it, as it does about the means of two parts. So the smaller of
+ * both counts. */
 static double correlation_of(const double *values, size_t count, double *scratch) {
   static const double MOST = 0.9, SURE = 1.645; /* one side of 95 %, of about 1 / sqrt(count) each */
   double near = differences_of(values, count, 1, scratch), far = differences_of(values, count, 2, scratch);

@@ -151,7 +151,8 @@ static enum lumos_confidence confidence_named(const char *name) {
   return (enum lumos_confidence)grade;
 }
 
-/* The worst comes first, but where it is how much GPUs compute or what recording costs, which is no overhead of the job. */
+/* The worst comes first, but where it is how much GPUs compute or what recording costs, which is no overhead of the
+ * job. */
 static bool is_overhead(enum lumos_cause cause) {
   return cause != LUMOS_CAUSE_COMPUTE && cause != LUMOS_CAUSE_PROFILER && cause != LUMOS_CAUSES;
 }

@@ -1,7 +1,7 @@
 /* The page: parts are written into the model, and templates/history.html puts them in their places.
  *
- * Of many jobs it would be larger than a browser likes. Then it is written again with less detail, until it fits: jobs with
- * bad news keep theirs the longest, and the page says what it leaves out.
+ * Of many jobs it would be larger than a browser likes. Then it is written again with less detail, until it fits: jobs
+ * with bad news keep theirs the longest, and the page says what it leaves out.
  */
 #include "history/scenes.h"
 #include "history/words.h"
@@ -396,7 +396,8 @@ static void put_limit(struct lumos_text *out, size_t most, size_t jobs, const ch
   }
 }
 
-/* "Of 1,000 jobs 200 have a curve, 50 have their nights and 20 have pictures here, so that the page stays under 1 MB." */
+/* "Of 1,000 jobs 200 have a curve, 50 have their nights and 20 have pictures here, so that the page stays under 1
+ * MB." */
 static void put_left_out(const struct page *page, struct lumos_text *out) {
   const struct detail *detail = page->detail;
   struct lumos_text text = LUMOS_TEXT_BUFFER;

@@ -17,7 +17,8 @@ int64_t history_whole(enum history_series series, double value);
 void history_put_change(struct lumos_text *out, const struct history_job *job, enum history_series series,
                         const struct history_change *change);
 bool history_change_is_worse(enum history_series series, const struct history_change *change);
-/* "The difference is 5.50 ms (13.1 %) ± 400 µs (95 % interval). Its first night is between 2026-07-10 and 2026-07-12 (95 %). ..." */
+/* "The difference is 5.50 ms (13.1 %) ± 400 µs (95 % interval). Its first night is between 2026-07-10 and 2026-07-12
+ * (95 %). ..." */
 void history_put_doubt(struct lumos_text *out, const struct history_job *job, enum history_series series,
                        const struct history_change *change);
 

@@ -89,7 +89,8 @@ static uint32_t *inverse(uint32_t *order, size_t count) {
   return renamed;
 }
 
-/* The same of tasks, of which there are many: lane by lane, and only those of a lane are sorted, where they have to be. */
+/* The same of tasks, of which there are many: lane by lane, and only those of a lane are sorted, where they have to
+ * be. */
 static uint32_t *new_order_of_tasks(const struct lumos_job *job) {
   size_t count = job->tasks.count, lanes = job->lanes.count;
   uint32_t *end = lumos_allocate_zeroed(lanes + 1, sizeof *end); /* by lane: behind those that are placed */
@@ -117,8 +118,8 @@ static uint32_t *new_order_of_tasks(const struct lumos_job *job) {
   return order;
 }
 
-/* Bring records into an order (NULL: they are in it), and whatever names them along. `renamed`: the member of `remap` for
- * such records. */
+/* Bring records into an order (NULL: they are in it), and whatever names them along. `renamed`: the member of `remap`
+ * for such records. */
 static void arrange_records(struct lumos_job *job, size_t count, uint32_t *order, struct lumos_remap *remap,
                             const uint32_t **renamed) {
   if (order != NULL) {

@@ -63,7 +63,8 @@ void lumos_build_phase(struct lumos_builder *builder, struct lumos_built_task ta
 
 /* Its start is later than all that holds it says, by so much. */
 void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual);
-/* Once: the task's end was as far from that of its collective as the end of the task that it is like, and is so many times as far. */
+/* Once: the task's end was as far from that of its collective as the end of the task that it is like, and is so many
+ * times as far. */
 void lumos_build_stretched_end(struct lumos_builder *builder, struct lumos_built_task task, double factor);
 
 /* In which group it communicates: what lumos_build_group_id returned, or none. What told its communicator, its place in
@@ -87,14 +88,16 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
 /* The same, of a hand-over whose thread goes on so much later. */
 void lumos_build_hand_over(struct lumos_builder *builder, uint32_t like, struct lumos_built_task src, int64_t lag,
                            struct lumos_built_task dst);
-/* `task` waits for SMs while the stream of `occupant` is occupied, as that one itself holds it up, until `share` of its time is left, in
- * millionths (LUMOS_RESOURCE). It stands so long (ns) behind kernels before that one, too; LUMOS_ABSENT: for as long as there are any. */
+/* `task` waits for SMs while the stream of `occupant` is occupied, as that one itself holds it up, until `share` of its
+ * time is left, in millionths (LUMOS_RESOURCE). It stands so long (ns) behind kernels before that one, too;
+ * LUMOS_ABSENT: for as long as there are any. */
 struct lumos_dep lumos_dep_of_room(const struct lumos_job *job, uint32_t occupant, int32_t share, int64_t behind,
                                    uint32_t task);
 /* Such a dep, which is like none of `from`. */
 void lumos_build_room(struct lumos_builder *builder, struct lumos_built_task occupant, int32_t share, int64_t behind,
                       struct lumos_built_task task);
-/* A collective like collective `like`, of `size` ranks, in the group of its first member; the members that are there. */
+/* A collective like collective `like`, of `size` ranks, in the group of its first member; the members that are
+ * there. */
 void lumos_build_collective(struct lumos_builder *builder, uint32_t like, const struct lumos_built_task *members,
                             uint32_t count, int32_t size);
 /* A task like a member of a collective that is in none here. */

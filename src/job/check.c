@@ -223,8 +223,8 @@ static struct batch look_at_field(const struct lumos_check *check, const struct 
   return batch;
 }
 
-/* Is nothing wrong with those of these fields that lie in a part, in `count` records? An object of which they are the members
- * is whole or absent; `whole`: it is there. False also where it cannot tell. */
+/* Is nothing wrong with those of these fields that lie in a part, in `count` records? An object of which they are the
+ * members is whole or absent; `whole`: it is there. False also where it cannot tell. */
 static bool is_clean_batch(const struct lumos_check *check, const struct lumos_field *fields, size_t field_count,
                            int part, const char *records, size_t size, size_t count, bool whole) {
   uint64_t there = 0, missing = 0, all = count == BATCH ? UINT64_MAX : (UINT64_C(1) << count) - 1;

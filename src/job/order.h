@@ -11,8 +11,8 @@ int lumos_compare_bytes(const struct lumos_strings *strings, lumos_string_id a, 
  * only for the same string. */
 int lumos_compare_natural(const struct lumos_strings *strings, lumos_string_id a, lumos_string_id b);
 
-/* From N to array index for the tasks, or the spans, of one rank. N are untrusted: where they rise by one from each to the
- * next in the array, as those of a new job do, the index is a sum; where they are dense it is an array, else sorted
+/* From N to array index for the tasks, or the spans, of one rank. N are untrusted: where they rise by one from each to
+ * the next in the array, as those of a new job do, the index is a sum; where they are dense it is an array, else sorted
  * pairs. */
 struct lumos_id_map {
   uint32_t *dense; /* room entries, by N - least */

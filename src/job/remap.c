@@ -7,8 +7,8 @@
 
 /* ---- moving ---- */
 
-/* Records that change places among themselves, as those of a rank do, take room for no more than them: the first touch of new memory
- * costs more than the move. */
+/* Records that change places among themselves, as those of a rank do, take room for no more than them: the first touch
+ * of new memory costs more than the move. */
 struct moving {
   char *items;
   size_t size; /* of a record */
@@ -48,8 +48,8 @@ static size_t ordered(const uint32_t *to, size_t count) {
   return count > 0 && to[0] == LUMOS_NONE ? 0 : first;
 }
 
-/* Records from `first` on were added behind the others and go between them: these make room from the last on, and only the added ones are
- * put aside. */
+/* Records from `first` on were added behind the others and go between them: these make room from the last on, and only
+ * the added ones are put aside. */
 static void move_between(char *items, size_t count, size_t size, const uint32_t *to, size_t first) {
   char *added = lumos_copied(items + first * size, count - first, size);
   for (size_t end = first, start; end > 0 && to[end - 1] != end - 1; end = start) {

@@ -261,7 +261,8 @@ static void retie_launches(const struct removal *removal) {
   }
 }
 
-/* A call that is cut begins with the first segment that is left. (A wait whose record goes awaits nothing: the remap.) */
+/* A call that is cut begins with the first segment that is left. (A wait whose record goes awaits nothing: the
+ * remap.) */
 static void retie_details(const struct removal *removal) {
   struct lumos_job *job = removal->job;
   for (uint32_t t = 0; t < job->tasks.count; t++) {

@@ -4,10 +4,10 @@
 
 #include <lumos/job.h>
 
-/* What goes beside the chosen tasks: calls that launch nothing else; ops all of whose work on streams goes, with the ops
- * inside them; then what makes a stream wait for a record that goes, and ops that do nothing else there; and what an op
- * that stays does between the op inside it that goes and the one before. gone[t]: chosen; becomes all that goes. A joined collective is chosen as a whole or not at all.
- * O(tasks x depth of ops). */
+/* What goes beside the chosen tasks: calls that launch nothing else; ops all of whose work on streams goes, with the
+ * ops inside them; then what makes a stream wait for a record that goes, and ops that do nothing else there; and what
+ * an op that stays does between the op inside it that goes and the one before. gone[t]: chosen; becomes all that goes.
+ * A joined collective is chosen as a whole or not at all. O(tasks x depth of ops). */
 void lumos_job_take_along(const struct lumos_job *job, uint8_t *gone);
 
 /* Take tasks out of a job from stage graph on.

@@ -235,8 +235,8 @@ static inline bool lumos_slot_absent(const struct lumos_field *field, const void
   }
 }
 
-/* Call `visit` for every slot in the job, links included, whose kind is in `kinds` (bits made by LUMOS_KIND_BIT), absent
- * ones too. */
+/* Call `visit` for every slot in the job, links included, whose kind is in `kinds` (bits made by LUMOS_KIND_BIT),
+ * absent ones too. */
 typedef void lumos_visit(const struct lumos_field *field, void *slot, void *context);
 void lumos_visit_slots(struct lumos_job *job, uint64_t kinds, lumos_visit *visit, void *context);
 

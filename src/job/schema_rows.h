@@ -1,5 +1,5 @@
-/* The rows. Field by field this is the schema of include/lumos/stream.h; a new field is a row. They stand in a header so
- * that the loops over them can be unrolled where lines are read and written by the million.
+/* The rows. Field by field this is the schema of include/lumos/stream.h; a new field is a row. They stand in a header
+ * so that the loops over them can be unrolled where lines are read and written by the million.
  */
 #ifndef LUMOS_JOB_SCHEMA_ROWS_H
 #define LUMOS_JOB_SCHEMA_ROWS_H

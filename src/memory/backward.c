@@ -1,4 +1,5 @@
-/* The backward pass: gradients take what the gradients before them made, and free what the forward pass kept for them. */
+/* The backward pass: gradients take what the gradients before them made, and free what the forward pass kept for
+ * them. */
 #include "memory/walk.h"
 
 /* What the op keeps is free behind its gradient. */

@@ -50,8 +50,8 @@ static bool has_op(const struct memory_step *memory, const char *part) {
   return any;
 }
 
-/* Numbers that the optimizer keeps for each parameter, by the ops of its step: Adam and its like have a mean (lerp) and a
- * mean square (addcmul), and divide by the root of one (addcdiv). LUMOS_ABSENT: nothing tells. */
+/* Numbers that the optimizer keeps for each parameter, by the ops of its step: Adam and its like have a mean (lerp) and
+ * a mean square (addcmul), and divide by the root of one (addcdiv). LUMOS_ABSENT: nothing tells. */
 static int64_t states(const struct memory_step *memory) {
   if (has_op(memory, "aten::_fused_adam")) {
     return 2;
@@ -68,8 +68,8 @@ static const struct lumos_device *device_of(const struct lumos_job *job, uint32_
   return name == LUMOS_NO_STRING ? NULL : lumos_hardware_find(hardware, lumos_string(job->strings, name));
 }
 
-/* PyTorch gives cuBLAS a workspace for every thread that multiplies (aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB on
- * Hopper and Blackwell, else 8 MiB and 128 KiB. */
+/* PyTorch gives cuBLAS a workspace for every thread that multiplies (aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB
+ * on Hopper and Blackwell, else 8 MiB and 128 KiB. */
 static int64_t workspaces(const struct memory_step *memory, const struct lumos_device *device) {
   static const char *const products[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"};
   enum { MOST_THREADS = 64 };

@@ -1,5 +1,5 @@
-/* Pieces of memory, and the tensors in them that an op may take in. Traces name no tensors: which one is meant is told by its size, its format,
- * and how lately it was made.
+/* Pieces of memory, and the tensors in them that an op may take in. Traces name no tensors: which one is meant is told
+ * by its size, its format, and how lately it was made.
  */
 #include "memory/walk.h"
 

@@ -1,9 +1,9 @@
 /* A walk through the ops of a step that keeps, as PyTorch would, who holds what.
  *
- * Traces name no tensors. Which one an op takes in is told by its size: the latest of as many numbers of that format, for
- * what was just made is what is used. Forward, a piece of memory is free behind its last use, or behind the gradient of
- * the last op that keeps it. Backward, every gradient takes what the gradients before it made, the latest first, and hands
- * on what it makes itself.
+ * Traces name no tensors. Which one an op takes in is told by its size: the latest of as many numbers of that format,
+ * for what was just made is what is used. Forward, a piece of memory is free behind its last use, or behind the
+ * gradient of the last op that keeps it. Backward, every gradient takes what the gradients before it made, the latest
+ * first, and hands on what it makes itself.
  */
 #include "memory/lifetimes.h"
 
@@ -72,7 +72,8 @@ static void note_forward(struct memory_walk *walk) {
   }
 }
 
-/* Ops under one gradient's op begin with the latest region that was not done again yet. What their first run kept was never kept. */
+/* Ops under one gradient's op begin with the latest region that was not done again yet. What their first run kept was
+ * never kept. */
 static void note_repeated(struct memory_walk *walk) {
   if (walk->chunk_node != walk->node) {
     walk->chunk_node = walk->node;

@@ -25,8 +25,8 @@ static const struct memory_tensor *input(const struct memory_walk *walk, const s
   return n < taken->inputs.count ? &walk->shapes.tensors.items[taken->inputs.first + n] : &none;
 }
 
-/* What was used already and is not kept is dead, as a rule, where something else of the same size is kept, or waits for its
- * first use. */
+/* What was used already and is not kept is dead, as a rule, where something else of the same size is kept, or waits for
+ * its first use. */
 static uint32_t alive(const struct memory_walk *walk, const struct memory_search *search, uint32_t found) {
   const struct memory_handle *handle = &walk->handles.items[found];
   const struct memory_piece *piece = &walk->memory->pieces.items[handle->piece];
@@ -131,7 +131,8 @@ static void keep_inputs(struct memory_walk *walk, const struct memory_rule *rule
   }
 }
 
-/* Of two number formats the one that an operation on both takes; tensors without dimensions count only among themselves. */
+/* Of two number formats the one that an operation on both takes; tensors without dimensions count only among
+ * themselves. */
 static struct output spread(const struct memory_walk *walk, const struct taken *taken) {
   struct output output = {0};
   bool dimensions = false;

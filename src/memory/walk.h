@@ -1,5 +1,5 @@
-/* The walk through the ops of a step (lifetimes.h) as its parts share it: where it stands, the tensors that ops may take in, and what
- * autograd keeps.
+/* The walk through the ops of a step (lifetimes.h) as its parts share it: where it stands, the tensors that ops may
+ * take in, and what autograd keeps.
  */
 #ifndef LUMOS_MEMORY_WALK_H
 #define LUMOS_MEMORY_WALK_H

@@ -9,7 +9,8 @@
 
 /* Two inputs and a result of each number. */
 enum { MOVED = 3, NUMBER = 4 /* bytes, where not recorded */ };
-/* What additions of 17 to 67 million numbers reach of an H100's data sheet, and what a short one takes (examples/pairs). */
+/* What additions of 17 to 67 million numbers reach of an H100's data sheet, and what a short one takes
+ * (examples/pairs). */
 enum { REACHED_PERCENT = 88, LEAST = 1500 /* ns */ };
 
 /* A gradient's first one is kept as it is, with a shape and without a kernel; the next ones are added to it. */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ops of a forward pass have numbers. Those that go back have none of their own, but a node's function, which its node is named
- * after, has its forward op's. What was put into a job that is built stands in no node. */
+/* Ops of a forward pass have numbers. Those that go back have none of their own, but a node's function, which its node
+ * is named after, has its forward op's. What was put into a job that is built stands in no node. */
 static bool is_again(const struct lumos_job *job, uint32_t t, bool built) {
   uint32_t node = rebuild_node_around(job, t);
   const char *name = node == LUMOS_NONE ? "" : lumos_string(job->strings, job->spans.items[node].name);

@@ -23,7 +23,8 @@ static bool is_numbered(const struct lumos_job *job, const struct lumos_parallel
   return numbered;
 }
 
-/* How ranks are numbered, looked up when the first rank comes that was not recorded: NULL where no number tells a place. */
+/* How ranks are numbered, looked up when the first rank comes that was not recorded: NULL where no number tells a
+ * place. */
 struct numbering {
   const struct lumos_parallel *sizes;
   bool known;

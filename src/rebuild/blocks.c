@@ -49,8 +49,8 @@ static uint8_t *find_hand_overs(const struct lumos_job *job) {
   return handing;
 }
 
-/* By task: does a block begin there, whatever it is for? What gathers a layer's parameters comes before all else of its way back, also
- * before what is computed again there. */
+/* By task: does a block begin there, whatever it is for? What gathers a layer's parameters comes before all else of its
+ * way back, also before what is computed again there. */
 static uint8_t *find_cuts(const struct lumos_job *job, const uint8_t *handing) {
   uint8_t *cuts = lumos_allocate_zeroed(job->tasks.count + 1, 1);
   bool gathers = false, sharded = program_is_fully_sharded(job);

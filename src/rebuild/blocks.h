@@ -1,5 +1,5 @@
-/* Blocks of a recorded job: what a thread does in a row for one part of the model, in one phase, for one micro-batch, with
- * all that its calls put on streams.
+/* Blocks of a recorded job: what a thread does in a row for one part of the model, in one phase, for one micro-batch,
+ * with all that its calls put on streams.
  *
  * Blocks of a rank stand in the order of time in which they begin. What a training step is made of is then a list of
  * blocks: the frame before the first pass, the embedding forward, layers, the head, back again, buckets of gradients
@@ -34,16 +34,16 @@ struct rebuild_blocks {
   uint32_t *place;      /* by task: how many of its block come before it, on the thread or on streams */
 };
 
-/* Cut a job, at stage graph or later, whose tasks on threads have measured starts; `attention`: also at core attention. O(tasks log
- * blocks). */
+/* Cut a job, at stage graph or later, whose tasks on threads have measured starts; `attention`: also at core attention.
+ * O(tasks log blocks). */
 void rebuild_blocks_cut(struct rebuild_blocks *blocks, const struct lumos_job *job, enum rebuild_weights weights,
                         bool attention);
 /* What blocks are for beside their phase and part: a number for labels. */
 static inline uint32_t rebuild_block_use(const struct rebuild_block *block) {
   return block->transfers + 2U * block->weights + 4U * block->attention;
 }
-/* A sum over replicas for which a pass is interrupted, a task on a stream; LUMOS_NONE: the block is for something else, such as the
- * parameters that fully sharded replicas gather for each pass. O(its tasks on streams x groups). */
+/* A sum over replicas for which a pass is interrupted, a task on a stream; LUMOS_NONE: the block is for something else,
+ * such as the parameters that fully sharded replicas gather for each pass. O(its tasks on streams x groups). */
 uint32_t rebuild_block_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block);
 void rebuild_blocks_free(struct rebuild_blocks *blocks);
 

@@ -4,8 +4,8 @@
 
 /* Bytes. Megatron-LM sums gradients in 4 bytes, in buckets of 40 million parameters, or a million a replica
  * (DistributedDataParallelConfig.bucket_size), all at once where nothing overlaps; PyTorch fills buckets of 25 MiB, and
- * first one of 1 MiB (DistributedDataParallel.bucket_cap_mb). Both close a bucket once it holds as much; DeepSpeed closes it
- * before it would hold more (reduce_bucket_size). */
+ * first one of 1 MiB (DistributedDataParallel.bucket_cap_mb). Both close a bucket once it holds as much; DeepSpeed
+ * closes it before it would hold more (reduce_bucket_size). */
 enum { MEGATRON_NUMBER = 4, MEGATRON_PARAMETERS = 40000000, MEGATRON_A_REPLICA = 1000000 };
 enum { PYTORCH_BUCKET = 25 << 20, PYTORCH_FIRST_BUCKET = 1 << 20 };
 
@@ -54,8 +54,8 @@ static int64_t shared_elements(const struct rebuild_filling *filling, const stru
   return shared;
 }
 
-/* Gradients in the order in which their weights stand in buckets, from the end of the model to its beginning: that in which
- * they are there, but that the embedding's is the last also where weights of layers are put off behind it. */
+/* Gradients in the order in which their weights stand in buckets, from the end of the model to its beginning: that in
+ * which they are there, but that the embedding's is the last also where weights of layers are put off behind it. */
 static size_t *list_turns(const struct rebuild_gradient *gradients, size_t count) {
   size_t *turns = lumos_allocate(count * sizeof *turns), at = 0;
   for (int embeds = 0; embeds <= 1; embeds++) {

@@ -23,14 +23,14 @@ struct rebuild_filling {
   bool resized;
 };
 
-/* Of gradients of a rank's step, in the order in which they are there, buckets in the order in which they are full. Each chunk of a
- * stage's layers has buckets of its own. O(count log count). */
+/* Of gradients of a rank's step, in the order in which they are there, buckets in the order in which they are full.
+ * Each chunk of a stage's layers has buckets of its own. O(count log count). */
 void rebuild_buckets_fill(const struct rebuild_filling *filling, const struct rebuild_gradient *gradients, size_t count,
                           struct rebuild_buckets *buckets);
 
-/* Sets `bucket_bytes` and `before` so that the gradients come to the recorded buckets: as they are set, else to what the
- * library does by itself, else to what the buckets show. Where nothing comes to these, to the smallest but the last. Of resized ones
- * most have to come to it. O(count x buckets). */
+/* Sets `bucket_bytes` and `before` so that the gradients come to the recorded buckets: as they are set, else to what
+ * the library does by itself, else to what the buckets show. Where nothing comes to these, to the smallest but the
+ * last. Of resized ones most have to come to it. O(count x buckets). */
 void rebuild_filling_find(struct rebuild_filling *filling, const struct rebuild_gradient *gradients, size_t count,
                           const int64_t *recorded, size_t recorded_count);
 

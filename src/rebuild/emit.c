@@ -68,8 +68,8 @@ static bool may_go(const struct emission *emission, uint32_t t) {
   return block != NULL && (block->weights || rebuild_block_sum(emission->blocks, block) != LUMOS_NONE);
 }
 
-/* A stream waits for an event, and the next task on it does, whatever it is: where that may go, the next one of the pass that stays.
- * LUMOS_NONE: it stays, or nothing else of its pass is near. */
+/* A stream waits for an event, and the next task on it does, whatever it is: where that may go, the next one of the
+ * pass that stays. LUMOS_NONE: it stays, or nothing else of its pass is near. */
 static uint32_t next_that_waits(const struct emission *emission, const struct lumos_dep *dep) {
   enum { NEAR = 64 }; /* tasks looked at for each wait, at most */
   const struct lumos_task *tasks = emission->from->tasks.items, *dst = &tasks[dep->dst];
@@ -419,7 +419,8 @@ static struct around *look_around(const struct emission *emission) {
   return around;
 }
 
-/* What is sent waits for the pass that made it, and a pass for what it receives, whatever blocks these begin and end with. */
+/* What is sent waits for the pass that made it, and a pass for what it receives, whatever blocks these begin and end
+ * with. */
 static void tie_transfer(const struct emission *emission, struct lumos_built_task task, const struct around *around,
                          unsigned exchange) {
   bool received = (exchange & RECEIVES) != 0 && emission->awaits_passes;
@@ -460,8 +461,8 @@ static void tie_transfers(const struct emission *emission, uint32_t index, const
   }
 }
 
-/* A transfer is held up by what ran before it, a collective that came beside no kernel by whatever runs. One that came beside a kernel does as
- * it did. */
+/* A transfer is held up by what ran before it, a collective that came beside no kernel by whatever runs. One that came
+ * beside a kernel does as it did. */
 static void find_rooms(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
   struct lumos_built_task latest = around[index].latest;
@@ -478,8 +479,8 @@ static void find_rooms(const struct emission *emission, uint32_t index, const st
   }
 }
 
-/* What is summed behind the passes waits for all of them, whichever comes last: gradients of weights that are put off, or
- * those of the embedding where they no longer are. */
+/* What is summed behind the passes waits for all of them, whichever comes last: gradients of weights that are put off,
+ * or those of the embedding where they no longer are. */
 static void tie_sums(const struct emission *emission, uint32_t index, const struct around *around) {
   const struct built *built = &emission->built[index];
   const struct rebuild_block *block = &emission->blocks->items.items[built->donor];

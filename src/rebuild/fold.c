@@ -24,8 +24,8 @@ static bool has_all_stages(const struct lumos_job *job, int32_t replica) {
   return stage >= stages;
 }
 
-/* A replica of which some stages were recorded shows only in part whom these send to: where others were recorded as a whole
- * it is left out. */
+/* A replica of which some stages were recorded shows only in part whom these send to: where others were recorded as a
+ * whole it is left out. */
 static void drop_incomplete(struct rebuild_fold *fold, const struct lumos_job *job) {
   size_t kept = 0;
   for (size_t i = 0; i < fold->shown.count; i++) {
@@ -53,8 +53,8 @@ static bool joins_replicas(const struct lumos_job *job) {
   return false;
 }
 
-/* One replica of several was recorded, so nothing shows how long they wait for each other: their sums take what was measured,
- * and copies that are not joined by these would drift apart. */
+/* One replica of several was recorded, so nothing shows how long they wait for each other: their sums take what was
+ * measured, and copies that are not joined by these would drift apart. */
 static bool is_alone_of_several(const struct lumos_job *job, const struct rebuild_fold *fold) {
   bool several = job->models.count > 0 && job->models.items[0].sizes.dp > 1;
   return fold->shown.count == 1 && several && !joins_replicas(job);

@@ -16,11 +16,12 @@ enum {
   REBUILD_MOST_NEW_CONTEXTS = 4
 };
 
-/* Replicas differ by which recorded one they are like, and by the recorded step: as many are built as there are such pairs,
- * up to REBUILD_MOST_REPLICAS, so that the slowest of all is among them. Where one of several was recorded, and no collective joins
- * it with others, that one alone is built. `steps`: recorded. The caller frees `shown`. */
+/* Replicas differ by which recorded one they are like, and by the recorded step: as many are built as there are such
+ * pairs, up to REBUILD_MOST_REPLICAS, so that the slowest of all is among them. Where one of several was recorded, and
+ * no collective joins it with others, that one alone is built. `steps`: recorded. The caller frees `shown`. */
 struct rebuild_fold rebuild_fold_replicas(const struct lumos_job *job, size_t steps, int32_t replicas);
-/* Of the shards of a layer as many as were recorded. Where layers were recorded whole shards differ by the recorded step. */
+/* Of the shards of a layer as many as were recorded. Where layers were recorded whole shards differ by the recorded
+ * step. */
 struct rebuild_fold rebuild_fold_shards(const struct lumos_job *job, size_t steps, int32_t shards);
 /* Ranks that share sequences wait for each other in every layer: those that are more than were recorded differ by the
  * recorded step, up to REBUILD_MOST_NEW_CONTEXTS of all. */

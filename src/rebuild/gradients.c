@@ -171,8 +171,8 @@ static uint32_t stage_of(struct lumos_numbering *stages, const struct lumos_job 
   return lumos_number_of(stages, lumos_key_pair((uint32_t)at->pp, (uint32_t)at->tp));
 }
 
-/* Replicas of a stage have equally many gradients in every step. Where passes were told apart at another place than elsewhere,
- * the first are of the micro-batch before. */
+/* Replicas of a stage have equally many gradients in every step. Where passes were told apart at another place than
+ * elsewhere, the first are of the micro-batch before. */
 static void drop_leftovers(struct rebuild_gradients *gradients, const struct lumos_job *job) {
   struct lumos_numbering stages = {0};
   LUMOS_VECTOR(size_t) fewest = {0};
@@ -229,8 +229,8 @@ static void search_job(struct rebuild_gradients *gradients, const struct lumos_j
   drop_leftovers(gradients, job);
 }
 
-/* In numbers of two or four bytes. Of a job whose sizes were changed bytes and shapes agree within what tensor-parallel ranks do not
- * share: a hundredth. */
+/* In numbers of two or four bytes. Of a job whose sizes were changed bytes and shapes agree within what tensor-parallel
+ * ranks do not share: a hundredth. */
 static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64_t elements) {
   enum { TOLERANCE = 100 };
   const struct lumos_rank *record = &job->ranks.items[rank];
@@ -245,8 +245,8 @@ static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64
   return false;
 }
 
-/* PyTorch has one gradient of weights that are shared; some write it twice, once for each use. Then a buffer of gradients that
- * is cleared has room for one. */
+/* PyTorch has one gradient of weights that are shared; some write it twice, once for each use. Then a buffer of
+ * gradients that is cleared has room for one. */
 static void look_at_recorded(struct rebuild_gradients *gradients, const struct lumos_job *from) {
   struct rebuild_gradients recorded = {0};
   int64_t sum = 0, head = 0, embedding = 0;

@@ -99,7 +99,8 @@ static uint32_t find_recorded(const struct rebuild_groups *groups, uint32_t clas
   return LUMOS_NONE;
 }
 
-/* One that was recorded keeps its id, so that what was measured of it stands beside it; others get ids that none had. */
+/* One that was recorded keeps its id, so that what was measured of it stands beside it; others get ids that none
+ * had. */
 static lumos_string_id build_group(struct rebuild_groups *groups, uint32_t class, const struct rebuild_numbers *ranks,
                                    struct lumos_built_rank rank, struct lumos_builder *builder) {
   uint32_t recorded = find_recorded(groups, class, ranks);

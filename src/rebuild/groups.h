@@ -1,7 +1,7 @@
 /* Process groups of a configuration that was not recorded.
  *
- * Recorded groups of one name and role whose ranks differ along the same axes are a class. A plan has the groups of a class
- * again, of the ranks that differ along these axes there.
+ * Recorded groups of one name and role whose ranks differ along the same axes are a class. A plan has the groups of a
+ * class again, of the ranks that differ along these axes there.
  */
 #ifndef LUMOS_REBUILD_GROUPS_H
 #define LUMOS_REBUILD_GROUPS_H

@@ -162,8 +162,8 @@ static void count_nodes(struct search *search) {
   }
 }
 
-/* The node of a linear layer multiplies twice, first for its input; in one that holds more, as compilers make, inputs and weights take
- * turns where sizes do not show which it is. */
+/* The node of a linear layer multiplies twice, first for its input; in one that holds more, as compilers make, inputs
+ * and weights take turns where sizes do not show which it is. */
 static void find_weights(struct search *search) {
   struct event *events = search->events.items;
   uint32_t last_node = LUMOS_NONE;
@@ -253,7 +253,8 @@ static uint32_t before_op(const struct search *search, size_t i) {
   return t > lane->task_first ? t - 1 : LUMOS_NONE;
 }
 
-/* What event `needing` needs is asked for before event i, and has come by then, or, where that is another one, behind event i. */
+/* What event `needing` needs is asked for before event i, and has come by then, or, where that is another one, behind
+ * event i. */
 static void add_begin(struct search *search, size_t i, size_t needing) {
   const struct event *event = &search->events.items[i];
   uint32_t before = before_op(search, i);
@@ -386,9 +387,9 @@ static int64_t of_inputs(const struct search *search, int64_t first, int64_t end
   return NO_EVENT;
 }
 
-/* A compiled backward pass has no borders but attention, behind which come as many products for inputs as lie before it forward, and before
- * which those of the layer's other products; before the first of all come those of the head. One that holds more, as it computes again
- * what it needs, is not known. */
+/* A compiled backward pass has no borders but attention, behind which come as many products for inputs as lie before it
+ * forward, and before which those of the layer's other products; before the first of all come those of the head. One
+ * that holds more, as it computes again what it needs, is not known. */
 static void look_back_whole(struct search *search, int64_t first, int64_t end) {
   enum { MOST_OF_HEAD = 1 };
   size_t behind = search->products - search->before;

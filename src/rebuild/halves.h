@@ -1,5 +1,6 @@
-/* Where the halves of layers begin and end in a built job: attention, and the feed-forward block. At their ends tensor-parallel ranks sum
- * what each has a part of; where each has a part of the sequence between halves, they gather it where one begins. */
+/* Where the halves of layers begin and end in a built job: attention, and the feed-forward block. At their ends
+ * tensor-parallel ranks sum what each has a part of; where each has a part of the sequence between halves, they gather
+ * it where one begins. */
 #ifndef LUMOS_REBUILD_HALVES_H
 #define LUMOS_REBUILD_HALVES_H
 
@@ -24,12 +25,13 @@ struct rebuild_ends {
   int64_t unbegun;                        /* passes that do not show where halves begin */
 };
 
-/* In the forward pass, and where the backward pass computes it again: behind the first product after attention, and behind the last
- * product of the layer; behind the look-up of the embedding; behind the head's product. In the backward pass: behind the gradient of
- * the input of the first product of a half, which comes last, and of the head's. A half begins before its first product: in the backward
- * pass that is the one of its last weight; before the gradient of its first weight its input is needed again. The backward pass of
- * the embedding needs what comes to it whole. From the ops of `from`, of which the job
- * is built; likes: by task, what it is like there. The caller frees the items. O(tasks x depth of ops). */
+/* In the forward pass, and where the backward pass computes it again: behind the first product after attention, and
+ * behind the last product of the layer; behind the look-up of the embedding; behind the head's product. In the backward
+ * pass: behind the gradient of the input of the first product of a half, which comes last, and of the head's. A half
+ * begins before its first product: in the backward pass that is the one of its last weight; before the gradient of its
+ * first weight its input is needed again. The backward pass of the embedding needs what comes to it whole. From the ops
+ * of `from`, of which the job is built; likes: by task, what it is like there. The caller frees the items. O(tasks x
+ * depth of ops). */
 void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built, const struct lumos_job *from,
                        const uint32_t *likes);
 

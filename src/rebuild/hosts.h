@@ -4,8 +4,8 @@
 
 #include <lumos/job.h>
 
-/* A built rank has the host of the recorded one that it is like; now that of the node on which its number puts it. Nodes are as
- * large as those of the recording. O(ranks of both). */
+/* A built rank has the host of the recorded one that it is like; now that of the node on which its number puts it.
+ * Nodes are as large as those of the recording. O(ranks of both). */
 void rebuild_place_ranks(struct lumos_job *built, const struct lumos_job *from);
 
 #endif

@@ -341,7 +341,8 @@ static int64_t resize(struct rebuild_joining *joining, const struct lumos_collec
   return built;
 }
 
-/* The n-th operations of all members, whose collective takes so long. They end apart, the further the longer they transfer. */
+/* The n-th operations of all members, whose collective takes so long. They end apart, the further the longer they
+ * transfer. */
 static void end_apart(const struct rebuild_joining *joining, const struct members *members, size_t n, int64_t transfer,
                       struct lumos_builder *builder) {
   for (size_t m = 0; m < members->count; m++) {
@@ -492,8 +493,8 @@ static int by_task(const void *left, const void *right) {
                                           : LUMOS_ORDER(a->peer.rank, b->peer.rank);
 }
 
-/* Whom each kernel sends to and receives from. One that does both with several is part of several operations, and has the
- * communicator of the first. */
+/* Whom each kernel sends to and receives from. One that does both with several is part of several operations, and has
+ * the communicator of the first. */
 static void build_ends(struct ends *ends, struct lumos_builder *builder) {
   lumos_vector_sort(ends, by_task);
   for (size_t i = 0; i < ends->count; i++) {

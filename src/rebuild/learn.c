@@ -28,8 +28,8 @@ struct lists {
 
 static uint32_t unless(bool ignored, uint32_t value) { return ignored ? 0 : value; }
 
-/* Ranks that are built like one are so from one step after the other, so that what ranks do at once varies as between its
- * steps; but for the first, which only settles. */
+/* Ranks that are built like one are so from one step after the other, so that what ranks do at once varies as between
+ * its steps; but for the first, which only settles. */
 static uint32_t step_of(const struct learning *learning, const struct rebuild_block *block, unsigned differences) {
   uint32_t count = (uint32_t)learning->steps.count, at = rebuild_step_index(&learning->steps, block->step);
   if ((differences & STEP) != 0) {

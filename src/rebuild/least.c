@@ -41,8 +41,8 @@ static bool stays(const struct lumos_job *job, const struct lumos_task *task, en
   return product || (counts == REBUILD_COUNTS_KERNELS && lumos_is_compute(task->kind) && !may_divide(job, task));
 }
 
-/* By task: those kernels, their calls, and the ops that make these calls. What threads do else may be there for communication that goes, and
- * how long they pause depends on what they wait for. The caller frees it. */
+/* By task: those kernels, their calls, and the ops that make these calls. What threads do else may be there for
+ * communication that goes, and how long they pause depends on what they wait for. The caller frees it. */
 static uint8_t *find_counted(const struct lumos_job *job, enum rebuild_counts counts, const uint8_t *left_out) {
   uint8_t *counted = lumos_allocate_zeroed(job->tasks.count + 1, 1), *of_share = program_find_shares(job);
   uint8_t *ops = lumos_allocate_zeroed(job->spans.count + 1, 1);

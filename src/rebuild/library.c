@@ -11,10 +11,11 @@
 /* ns, on the library's host: an eight-GPU H100 server that trains with DistributedDataParallel, PyTorch 2.x, NCCL 2.28,
  * under the profiler; medians over 56 collectives of a rank. */
 enum { RECORD = 660, WAIT = 1030, LAUNCH = 6890, COLLECTIVE_OP = 85700 };
-/* ns, medians of the same job: a kernel on an idle stream, behind another one, and behind an event of another stream. */
+/* ns, medians of the same job: a kernel on an idle stream, behind another one, and behind an event of another
+ * stream. */
 enum { LAUNCH_LAG = 1100, GAP = 1540, EVENT_LAG = 2500 };
-/* Thousandths of what NCCL's model says, where no transfer was recorded: reduce-scatters and all-gathers of 77 and 151 MB
- * among the eight GPUs of that server took 3 to 25 % longer. */
+/* Thousandths of what NCCL's model says, where no transfer was recorded: reduce-scatters and all-gathers of 77 and 151
+ * MB among the eight GPUs of that server took 3 to 25 % longer. */
 enum { OPTIMISM = 1150 };
 enum { ENOUGH = 3 }; /* samples for a mean; chosen */
 

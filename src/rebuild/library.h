@@ -1,13 +1,13 @@
-/* A library of small programs for what a recording has no example of: how a thread asks for communication and waits for it,
- * as PyTorch's ProcessGroupNCCL does, and what that costs its CPU.
+/* A library of small programs for what a recording has no example of: how a thread asks for communication and waits for
+ * it, as PyTorch's ProcessGroupNCCL does, and what that costs its CPU.
  */
 #ifndef LUMOS_REBUILD_LIBRARY_H
 #define LUMOS_REBUILD_LIBRARY_H
 
 #include "rebuild/weave.h"
 
-/* What calls cost: means of the recording's own where it has them, else those of the library's host, scaled by how much slower
- * or faster the recorded one is. */
+/* What calls cost: means of the recording's own where it has them, else those of the library's host, scaled by how much
+ * slower or faster the recorded one is. */
 struct rebuild_costs {
   int64_t record, wait, launch, send; /* calls, in ns; send: that launches a collective */
   int64_t launch_lag, gap, event_lag; /* of GPU tasks, in ns */
@@ -47,8 +47,8 @@ void rebuild_library_time(struct rebuild_operation *operation, const struct lumo
 #define REBUILD_LIBRARY_NAME "communication that was put in"
 #define REBUILD_LIBRARY_SOURCE "like transfers of the trace; where there are none, NCCL's model and data sheets"
 
-/* Launch it behind what the compute stream has been given so far, whose last task is `computed` (LUMOS_NONE: not known).
- * Returns the task on the stream; *done: the call that records its end. */
+/* Launch it behind what the compute stream has been given so far, whose last task is `computed` (LUMOS_NONE: not
+ * known). Returns the task on the stream; *done: the call that records its end. */
 uint32_t rebuild_library_start(struct rebuild_library_writer *writer, const struct rebuild_operation *operation,
                                uint32_t computed, uint32_t *done);
 /* Let the compute stream wait for that record. */
@@ -56,8 +56,8 @@ void rebuild_library_wait(struct rebuild_library_writer *writer, uint32_t done);
 /* A kernel on the compute stream, where it stands behind task `behind`. */
 uint32_t rebuild_library_run(struct rebuild_library_writer *writer, const struct rebuild_operation *operation,
                              uint32_t behind);
-/* `awaiting` starts the latency of an event behind `awaited` at least. LUMOS_RECORDED: calls that are there make its stream
- * wait; else that is inferred. */
+/* `awaiting` starts the latency of an event behind `awaited` at least. LUMOS_RECORDED: calls that are there make its
+ * stream wait; else that is inferred. */
 void rebuild_library_hold(const struct rebuild_library_writer *writer, uint32_t awaited, uint32_t awaiting,
                           enum lumos_evidence evidence);
 

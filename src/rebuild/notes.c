@@ -20,7 +20,8 @@ static uint8_t *find_groups(const struct lumos_job *job) {
   return groups;
 }
 
-/* Of single lanes and tasks what was measured means nothing in what is built, nor of groups that are there no longer. */
+/* Of single lanes and tasks what was measured means nothing in what is built, nor of groups that are there no
+ * longer. */
 static bool keeps_meaning(const struct lumos_scope *scope, const uint8_t *groups) {
   return scope->lane == LUMOS_NONE && scope->task == LUMOS_NONE && groups[scope->group];
 }

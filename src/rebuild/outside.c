@@ -3,7 +3,8 @@
 #include "sim/engine.h"
 #include <stdlib.h>
 
-/* By task: is it held by what was inferred to lie outside? What is known to, the recording begins with. False: none is. */
+/* By task: is it held by what was inferred to lie outside? What is known to, the recording begins with. False: none
+ * is. */
 static bool find_held(const struct lumos_job *job, uint8_t *held) {
   bool any = false;
   for (size_t d = 0; d < job->deps.count; d++) {

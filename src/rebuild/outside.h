@@ -1,4 +1,5 @@
-/* What lies outside of a recording and holds its work: it has no place in a job that is built, but it takes its time. */
+/* What lies outside of a recording and holds its work: it has no place in a job that is built, but it takes its
+ * time. */
 #ifndef LUMOS_REBUILD_OUTSIDE_H
 #define LUMOS_REBUILD_OUTSIDE_H
 

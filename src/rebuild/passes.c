@@ -79,7 +79,8 @@ static int32_t chunk_of(const struct finder *finder, uint32_t b) {
 
 /* ---- passes ---- */
 
-/* What a thread does without the GPU, such as the end of the pass before, begins no pass that has work for it later on. */
+/* What a thread does without the GPU, such as the end of the pass before, begins no pass that has work for it later
+ * on. */
 static bool begins(const struct finder *finder, uint32_t b) {
   const struct rebuild_block *blocks = finder->blocks->items.items;
   uint32_t end = finder->blocks->rank_first[finder->passes->rank + 1];

@@ -1,5 +1,5 @@
-/* Passes of a recorded step: which blocks are for which micro-batch in which phase and chunk of layers, and for which part of
- * the model. */
+/* Passes of a recorded step: which blocks are for which micro-batch in which phase and chunk of layers, and for which
+ * part of the model. */
 #ifndef LUMOS_REBUILD_PASSES_H
 #define LUMOS_REBUILD_PASSES_H
 

@@ -1,7 +1,7 @@
 #include "rebuild/plan.h"
 
-/* In the first recorded step the job still settles. So a block of a later step that would be drawn from the first one is drawn
- * from its own step. */
+/* In the first recorded step the job still settles. So a block of a later step that would be drawn from the first one
+ * is drawn from its own step. */
 static uint32_t turns_for(const struct rebuild_templates *templates, int32_t settling, uint32_t block, uint32_t turns) {
   const struct rebuild_block *blocks = templates->blocks->items.items;
   bool settles = blocks[rebuild_draw(templates, block, turns)].step == settling;

@@ -59,8 +59,8 @@ static inline void rebuild_plan_add(struct rebuild_rank *rank, struct rebuild_it
   lumos_vector_push(&rank->items, item);
 }
 
-/* How many steps a job is built with: as many as were recorded, so that each has its measured one beside it; three where
- * that is one: behind a change the second may still settle. */
+/* How many steps a job is built with: as many as were recorded, so that each has its measured one beside it; three
+ * where that is one: behind a change the second may still settle. */
 static inline size_t rebuild_steps_built(const struct rebuild_steps *recorded) {
   return recorded->count == 1 ? 3 : recorded->count;
 }

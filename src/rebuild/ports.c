@@ -83,7 +83,8 @@ static uint32_t count_before(const struct rebuild_order *order, uint32_t kind, u
   return low - order->first[kind];
 }
 
-/* How many of the kind of block `to`, itself included, stand from it up to block `from` of its rank; below 1: it comes later. */
+/* How many of the kind of block `to`, itself included, stand from it up to block `from` of its rank; below 1: it comes
+ * later. */
 static int64_t count_back(const struct rebuild_kinds *kinds, uint32_t from, uint32_t to) {
   uint32_t rank = kinds->blocks->items.items[from].rank, first = kinds->blocks->rank_first[rank], kind = kinds->of[to];
   const struct rebuild_order *recorded = &kinds->recorded[rank];

@@ -29,13 +29,14 @@ void rebuild_order_make(struct rebuild_order *order, const struct rebuild_kinds 
                         uint32_t count);
 void rebuild_order_free(struct rebuild_order *order);
 
-/* Block `from` refers to block `to` of its rank. A block that does what `from` does stands at a position of another list:
- * at which position of that does the one stand that does what `to` does? LUMOS_NONE: there is none. O(log blocks). */
+/* Block `from` refers to block `to` of its rank. A block that does what `from` does stands at a position of another
+ * list: at which position of that does the one stand that does what `to` does? LUMOS_NONE: there is none. O(log
+ * blocks). */
 uint32_t rebuild_find_block(const struct rebuild_kinds *kinds, const struct rebuild_order *order, uint32_t position,
                             uint32_t from, uint32_t to);
 
-/* By block: to which blocks of its rank it refers, as far as these are told by kind and by how many lie between; equal in
- * blocks that refer to the same, but for places. The caller frees it. O((tasks + deps) log blocks). */
+/* By block: to which blocks of its rank it refers, as far as these are told by kind and by how many lie between; equal
+ * in blocks that refer to the same, but for places. The caller frees it. O((tasks + deps) log blocks). */
 uint64_t *rebuild_hash_ports(const struct rebuild_blocks *blocks);
 
 /* The task of block `in` that stands where `task` does in its own: a task of the same block where that is `in`; of one

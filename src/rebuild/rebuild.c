@@ -19,6 +19,7 @@
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
 #include "rebuild/replan.h"
+#include "rebuild/roles.h"
 #include "rebuild/shards.h"
 #include "rebuild/slowest.h"
 #include "rebuild/supply.h"
@@ -87,10 +88,6 @@ static bool find_deviation(const struct rebuild_templates *templates, struct lum
   return done;
 }
 
-static int32_t recorded_replicas(const struct lumos_job *job) {
-  return job->models.count == 0 ? 1 : job->models.items[0].sizes.dp;
-}
-
 /* A second time where the slowest of all replicas is slower than those that are built. */
 static struct lumos_job *build_folded(const struct rebuild_templates *templates, struct rebuild_plan *plan,
                                       struct lumos_error *error) {
@@ -157,7 +154,8 @@ static bool build_both(struct both *both, struct lumos_error *error) {
   return failed == count;
 }
 
-/* Where gradients of weights are put off that were not in the recording, or the other way round, blocks are cut at them. */
+/* Where gradients of weights are put off that were not in the recording, or the other way round, blocks are cut at
+ * them. */
 static enum rebuild_weights weights_for(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   bool were = false, will = asked->schedule == LUMOS_ZB_H1;
   for (size_t t = 0; t < job->tasks.count && !were; t++) {
@@ -266,8 +264,8 @@ static bool supply_examples(struct lumos_job *job, const struct rebuild_blocks *
   return rebuild_supply_transfers(job, step, sequence_parts(job, asked), error);
 }
 
-/* Examples of what the recording lacks are put into it, and blocks are cut anew. How far the recorded configuration is off is
- * found before. */
+/* Examples of what the recording lacks are put into it, and blocks are cut anew. How far the recorded configuration is
+ * off is found before. */
 static bool supply(struct both *both, struct lumos_job *job, struct cut *own, struct lumos_error *error) {
   if (!both->deviates && !find_deviation(both->templates, &both->deviation, error)) {
     return false;
@@ -460,7 +458,8 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
 
 /* ---- what a rebuild takes at least ---- */
 
-/* A job as it was cut for some of what is asked for. What is computed again may go, so it counts only where nothing else is asked. */
+/* A job as it was cut for some of what is asked for. What is computed again may go, so it counts only where nothing
+ * else is asked. */
 enum { AS_RECORDED, OTHER_AGAIN, OTHER_ATTENTION, AGAINS };
 struct bounding {
   bool tried;

@@ -1,4 +1,5 @@
-/* What a recorded step is, that others are planned from: how the job is spread, its passes, and in which order they are. */
+/* What a recorded step is, that others are planned from: how the job is spread, its passes, and in which order they
+ * are. */
 #ifndef LUMOS_REBUILD_RECORDED_H
 #define LUMOS_REBUILD_RECORDED_H
 
@@ -24,7 +25,8 @@ struct rebuild_recorded {
   bool attends;         /* blocks were cut at attention, and each layer of each pass shows it */
 };
 
-/* Of the step at that place among those recorded. False, with what to record, where that does not show. O(blocks x passes). */
+/* Of the step at that place among those recorded. False, with what to record, where that does not show. O(blocks x
+ * passes). */
 bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebuild_blocks *blocks, size_t step,
                            struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Do they have as many layers, stages, chunks and micro-batches, in the same order of passes? */

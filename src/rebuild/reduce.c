@@ -237,7 +237,8 @@ static uint32_t kernel_before(const struct reducing *reducing, const struct roun
   return LUMOS_NONE;
 }
 
-/* What comes on the compute stream next waits for that, and so does communication before, which waits for that stream. */
+/* What comes on the compute stream next waits for that, and so does communication before, which waits for that
+ * stream. */
 static void hold_next(const struct reducing *reducing, const struct round *round,
                       const struct rebuild_library_writer *writer, uint32_t after, uint32_t awaited) {
   const struct lumos_lane *lane = &reducing->job->lanes.items[round->main];

@@ -12,9 +12,9 @@ struct replan {
   struct rebuild_plan *plan;
   struct lumos_rebuild to;  /* nothing open; split: of every chunk, in the order of the model */
   enum lumos_recompute was; /* what the recorded job computes again; 0: none is asked for */
-  /* By place of a recorded step: what that step is, where steps do not all do the same, as where every other one updates other
-   * parameters; NULL: they do. One without blocks is planned like the second step: that one itself, one that cannot be read, or
-   * one with another order of passes. */
+  /* By place of a recorded step: what that step is, where steps do not all do the same, as where every other one
+   * updates other parameters; NULL: they do. One without blocks is planned like the second step: that one itself, one
+   * that cannot be read, or one with another order of passes. */
   struct rebuild_recorded *by_step;
   bool untied; /* the head's weights are not the embedding's */
 };

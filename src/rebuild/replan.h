@@ -6,9 +6,9 @@
 #include <lumos/error.h>
 #include <lumos/rebuild.h>
 
-/* Plan what `asked` asks for; what it leaves open stays as it was recorded. Every step is planned like one recorded step; where
- * recorded steps do not all do the same, each like its own. `untied`: the head has weights of its own, not the embedding's. False,
- * with what to do, where the recording lacks what that needs. */
+/* Plan what `asked` asks for; what it leaves open stays as it was recorded. Every step is planned like one recorded
+ * step; where recorded steps do not all do the same, each like its own. `untied`: the head has weights of its own, not
+ * the embedding's. False, with what to do, where the recording lacks what that needs. */
 bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *templates,
                     const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) LUMOS_MUST_CHECK;
 

@@ -14,8 +14,8 @@ struct rebuild_roles {
 /* False: the step has no forward pass with matrix products. O(tasks of the rank). */
 bool rebuild_roles_find(struct rebuild_roles *roles, const struct lumos_job *job, uint32_t rank, int32_t step);
 
-/* The stream of a rank with most of its matrix products, or other kernels that communicate nothing; LUMOS_NONE: it has no
- * stream. O(tasks of the rank). */
+/* The stream of a rank with most of its matrix products, or other kernels that communicate nothing; LUMOS_NONE: it has
+ * no stream. O(tasks of the rank). */
 uint32_t rebuild_compute_stream(const struct lumos_job *job, uint32_t rank);
 
 /* enum lumos_role of the group in which a task communicates; 0: none, or not known. O(groups). */

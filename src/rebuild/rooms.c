@@ -1,6 +1,6 @@
-/* A communication kernel needs SMs. While a kernel fills the device it gets them when that one comes to its last wave. Where
- * a recording shows communication beside kernels, it shows whether it waited so (graph/resource.h), and from when on there
- * was room. Pipelines that do nothing meanwhile show nothing: then transfers wait, as GPUs do it. */
+/* A communication kernel needs SMs. While a kernel fills the device it gets them when that one comes to its last wave.
+ * Where a recording shows communication beside kernels, it shows whether it waited so (graph/resource.h), and from when
+ * on there was room. Pipelines that do nothing meanwhile show nothing: then transfers wait, as GPUs do it. */
 #include "rebuild/rooms.h"
 
 #include "graph/graph.h"
@@ -31,8 +31,8 @@ static uint32_t last_begun(const struct lumos_job *job, const struct lumos_lane 
   return low == 0 ? LUMOS_NONE : lane->task_first + low - 1;
 }
 
-/* Did it start in the first half of another stream's kernel, and no later than all else says? No wave of two or more has
- * made room by then. */
+/* Did it start in the first half of another stream's kernel, and no later than all else says? No wave of two or more
+ * has made room by then. */
 static bool starts_beside(const struct lumos_job *job, uint32_t transfer) {
   const struct lumos_task *task = &job->tasks.items[transfer];
   const struct lumos_rank *rank = &job->ranks.items[lumos_rank_of(job, task)];
@@ -65,7 +65,8 @@ bool rebuild_starts_alone(const struct lumos_job *recorded, uint32_t communicati
 
 LUMOS_VECTOR_TYPE(values, int64_t);
 
-/* Of communication that waited, the share of the kernel's time that was left, and how long it waited behind others before. */
+/* Of communication that waited, the share of the kernel's time that was left, and how long it waited behind others
+ * before. */
 static void find_waits(const struct search *search, struct values *shares, struct values *behind) {
   const struct lumos_job *job = search->job;
   for (size_t d = 0; d < job->deps.count; d++) {

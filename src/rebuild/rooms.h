@@ -10,11 +10,12 @@ struct rebuild_rooms {
   int64_t behind; /* ns, behind kernels that run before it, too */
 };
 
-/* What a recording shows of that for communication of this kind, LUMOS_P2P or LUMOS_COLLECTIVE; where it shows nothing of it, for the other. */
+/* What a recording shows of that for communication of this kind, LUMOS_P2P or LUMOS_COLLECTIVE; where it shows nothing
+ * of it, for the other. */
 struct rebuild_rooms rebuild_rooms_find(const struct lumos_job *recorded, enum lumos_task_kind kind);
 
-/* Does no kernel of another stream run when it starts, nor come within LUMOS_QUEUE_GAP (graph/resource.h)? Then a recording does not show whether
- * it would wait for it. O(lanes of its rank x log tasks). */
+/* Does no kernel of another stream run when it starts, nor come within LUMOS_QUEUE_GAP (graph/resource.h)? Then a
+ * recording does not show whether it would wait for it. O(lanes of its rank x log tasks). */
 bool rebuild_starts_alone(const struct lumos_job *recorded, uint32_t communication);
 
 #endif

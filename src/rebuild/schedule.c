@@ -15,8 +15,8 @@ static void add_pass(struct maker *maker, uint8_t phase, int32_t micro_batch, in
   lumos_vector_push(&maker->passes, ((struct rebuild_slot){phase, 0, micro_batch, chunk}));
 }
 
-/* The n-th of all forward, or backward, passes of a stage: as many micro-batches as there are stages go through one chunk,
- * then through the next; backward from the last chunk on. */
+/* The n-th of all forward, or backward, passes of a stage: as many micro-batches as there are stages go through one
+ * chunk, then through the next; backward from the last chunk on. */
 static void add_nth(struct maker *maker, uint8_t phase, int32_t n) {
   int32_t stages = maker->pipeline->stages, chunks = maker->pipeline->chunks, turn = stages * chunks;
   int32_t chunk = n % turn / stages;
@@ -104,8 +104,8 @@ static size_t next_pass(const struct maker *maker, size_t from, uint8_t phase) {
   return from;
 }
 
-/* Between a pass and the next that is not the weights'. What goes out and what comes in is one where forward and backward
- * passes take turns; weights run beside it. */
+/* Between a pass and the next that is not the weights'. What goes out and what comes in is one where forward and
+ * backward passes take turns; weights run beside it. */
 static void exchange_behind(struct maker *maker, size_t pass) {
   size_t next = next_pass(maker, pass + 1, 0);
   unsigned out = part(maker, pass, true), in = part(maker, next, false);

@@ -5,8 +5,8 @@
 #include <lumos/job.h>
 #include <lumos/rebuild.h>
 
-/* What a stage sends to its neighbors and receives from them, added up. With several chunks a stage the last stage's next
- * one is the first. */
+/* What a stage sends to its neighbors and receives from them, added up. With several chunks a stage the last stage's
+ * next one is the first. */
 enum rebuild_transfer {
   REBUILD_TO_NEXT = 1,
   REBUILD_FROM_NEXT = 2,

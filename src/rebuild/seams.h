@@ -1,7 +1,8 @@
 /* What a thread takes before a piece of a pass that follows another one than in the recording.
  *
- * A thread that is handed a pass wakes up for it, which takes a hundred microseconds and more; where the other thread leaves no
- * trace in between, it is a gap. In the middle of a pass the same work begins as soon as what is before it is done.
+ * A thread that is handed a pass wakes up for it, which takes a hundred microseconds and more; where the other thread
+ * leaves no trace in between, it is a gap. In the middle of a pass the same work begins as soon as what is before it is
+ * done.
  */
 #ifndef LUMOS_REBUILD_SEAMS_H
 #define LUMOS_REBUILD_SEAMS_H
@@ -36,11 +37,12 @@ enum rebuild_seam {
 /* In the recording. */
 enum rebuild_seam rebuild_seam_of(const struct rebuild_seams *seams, const struct rebuild_block *block);
 
-/* The gap before a block where that comes before it, in ns; LUMOS_ABSENT: as recorded. Of what is handed over: behind the
- * wake-up (rebuild_seam_wake). */
+/* The gap before a block where that comes before it, in ns; LUMOS_ABSENT: as recorded. Of what is handed over: behind
+ * the wake-up (rebuild_seam_wake). */
 int64_t rebuild_seam_lag(const struct rebuild_seams *seams, const struct rebuild_block *block, enum rebuild_seam seam);
 
-/* Until a thread goes on that another one (lanes) hands over to, in ns; *like: such a dep. False: there is no example. */
+/* Until a thread goes on that another one (lanes) hands over to, in ns; *like: such a dep. False: there is no
+ * example. */
 bool rebuild_seam_wake(const struct rebuild_seams *seams, uint32_t from, uint32_t to, int64_t *wake, uint32_t *like);
 
 #endif

@@ -149,9 +149,9 @@ static struct rebuild_operation operation_for(const struct sharding *sharding, u
   return operation;
 }
 
-/* What Megatron-LM's Python and PyTorch's autograd take around a collective and the wait for it, in ns on the library's host: medians
- * of a recording of Megatron-LM, by how much longer ops that only make views take there (6.5 times). Forward it is an
- * autograd function of its own, whose node is passed backward. */
+/* What Megatron-LM's Python and PyTorch's autograd take around a collective and the wait for it, in ns on the library's
+ * host: medians of a recording of Megatron-LM, by how much longer ops that only make views take there (6.5 times).
+ * Forward it is an autograd function of its own, whose node is passed backward. */
 static const struct around { int64_t before, behind; } arounds[] = {{4600, 2000}, {6500, 8000}};
 
 /* What comes on the compute stream behind all that the thread has launched by then; LUMOS_NONE: nothing. */
@@ -202,7 +202,8 @@ static void doubt_calls(const struct sharding *sharding, uint32_t first) {
   }
 }
 
-/* An autograd function of its own does it, whose node is passed in the other direction; of recorded sums it is there. */
+/* An autograd function of its own does it, whose node is passed in the other direction; of recorded sums it is
+ * there. */
 static bool has_function(const struct sharding *sharding, const struct rebuild_end *end) {
   bool of_layer = end->of == REBUILD_HALF || end->of == REBUILD_EMBEDDING;
   bool back = end->of == REBUILD_BEGIN && !end->forward && end->beside == end->after;
@@ -246,8 +247,8 @@ static void sum(struct sharding *sharding, const struct rebuild_end *end, uint32
   lumos_vector_push(&sharding->members, member);
 }
 
-/* Of a rank, in the order of its compute stream. Of every token the loss sums the largest logit, the one that was asked for, and the
- * exponentials. */
+/* Of a rank, in the order of its compute stream. Of every token the loss sums the largest logit, the one that was asked
+ * for, and the exponentials. */
 static void sum_all(struct sharding *sharding, const struct rebuild_ends *ends) {
   enum { SUMS_OF_LOSS = 3 };
   const struct lumos_job *job = sharding->job;
@@ -403,7 +404,8 @@ static uint32_t asking_op(const struct lumos_job *job, uint32_t t) {
   return span;
 }
 
-/* Recorded sums do in another way what they did: what CPUs take to ask for that is as good as known as of calls that were put in. */
+/* Recorded sums do in another way what they did: what CPUs take to ask for that is as good as known as of calls that
+ * were put in. */
 static void doubt_sums(struct lumos_job *built, bool sequence) {
   lumos_string_id op = lumos_intern_text(built->strings, sequence ? "reduce_scatter" : "all_reduce"),
                   calls = LUMOS_NO_STRING;

@@ -127,8 +127,8 @@ static double find_sigma(const struct steps_apart *steps, int32_t replicas) {
   return steps->count > 1 ? sqrt(sum / (double)(steps->count - 1)) : 0;
 }
 
-/* By how many standard deviations the largest of so many normally distributed numbers is expected to be above their mean:
- * Blom's approximation. */
+/* By how many standard deviations the largest of so many normally distributed numbers is expected to be above their
+ * mean: Blom's approximation. */
 static double expected_maximum(int32_t count) {
   double share = (count - 0.375) / (count + 0.25), low = 0, high = 8;
   for (int i = 0; i < 60; i++) {
@@ -160,12 +160,13 @@ static void slow(struct rebuild_plan *plan, int32_t replica, int32_t step, int32
   }
 }
 
-/* GPUs of one kind were found to differ by 8 % from the slowest to the fastest that is no outlier, which are 5.4 standard
- * deviations of a normal distribution apart ("Not All GPUs Are Created Equal", SC 2022). */
+/* GPUs of one kind were found to differ by 8 % from the slowest to the fastest that is no outlier, which are 5.4
+ * standard deviations of a normal distribution apart ("Not All GPUs Are Created Equal", SC 2022). */
 static const double GPUS_DIFFER = 0.08 / 5.4;
 
-/* What was found of `recorded` replicas says of the slowest of `all`, in standard deviations of their lateness: that deviation
- * itself is known as well as from so few, and the largest of some numbers lies 0.6 about where it is expected (Blom). */
+/* What was found of `recorded` replicas says of the slowest of `all`, in standard deviations of their lateness: that
+ * deviation itself is known as well as from so few, and the largest of some numbers lies 0.6 about where it is expected
+ * (Blom). */
 static double doubt_of(int32_t recorded, int32_t all) {
   static const double OF_LARGEST = 0.6;
   double further = expected_maximum(all) - expected_maximum(recorded);

@@ -24,8 +24,8 @@ static struct pattern pattern_at(const struct rebuild_recorded *recorded, uint32
   return (struct pattern){&recorded->passes[rank], chunk, ends_of(&recorded->pipeline, stage, chunk)};
 }
 
-/* Ends are like ends. What is between is like what was recorded between, on that rank or on another, or like what else the
- * rank has. */
+/* Ends are like ends. What is between is like what was recorded between, on that rank or on another, or like what else
+ * the rank has. */
 static struct pattern find_pattern(const struct rebuild_recorded *recorded, uint32_t rank, unsigned ends) {
   uint32_t ranks = (uint32_t)recorded->job->ranks.count;
   int32_t chunks = recorded->pipeline.chunks;
@@ -61,17 +61,17 @@ static uint32_t repeats_of(int32_t number, int32_t wanted, int32_t count, int32_
   return (uint32_t)(count > 2 ? (number - 1) / (count - 2) : otherwise == 0 ? number : number - 1);
 }
 
-/* What is written out of other recorded steps: were the same instance repeated, what it did by chance would add up instead of
- * evening out. */
+/* What is written out of other recorded steps: were the same instance repeated, what it did by chance would add up
+ * instead of evening out. */
 static struct rebuild_writer turned(const struct rebuild_writer *writer, uint32_t turns) {
   struct rebuild_writer other = *writer;
   other.turns += turns;
   return other;
 }
 
-/* Between two recorded micro-batches: weights are converted in the first pass forward, so the others are like the last. Back,
- * gradients are added to those that are there in all but the first; but in the last they are summed up over replicas, where
- * there are several: then those between are like the first. */
+/* Between two recorded micro-batches: weights are converted in the first pass forward, so the others are like the last.
+ * Back, gradients are added to those that are there in all but the first; but in the last they are summed up over
+ * replicas, where there are several: then those between are like the first. */
 static int32_t micro_batch_between(const struct rebuild_writer *writer, uint8_t phase) {
   bool sums = phase != LUMOS_FORWARD && writer->recorded->sums;
   return sums ? 0 : writer->recorded->pipeline.micro_batches - 1;
@@ -134,8 +134,8 @@ static uint8_t recorded_phase(const struct rebuild_writer *writer, uint8_t phase
   return phase == LUMOS_WEIGHT && !writer->recorded->apart ? LUMOS_BACKWARD : phase;
 }
 
-/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. A sum of which next
- * to nothing is left is not done. */
+/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. A sum of
+ * which next to nothing is left is not done. */
 static void add_block(const struct rebuild_writer *writer, uint32_t b, const struct rebuild_slot *slot, int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
   const struct rebuild_block *block = &blocks->items.items[b];
@@ -199,8 +199,8 @@ static void add_again(const struct rebuild_writer *writer, const struct source *
   }
 }
 
-/* Each product of a weight's gradient that was put off comes behind that of the input's; attention that is computed again right before its
- * way back, as that is where autograd asks for it. */
+/* Each product of a weight's gradient that was put off comes behind that of the input's; attention that is computed
+ * again right before its way back, as that is where autograd asks for it. */
 static void add_piece(const struct rebuild_writer *writer, const struct source *source, const struct rebuild_slot *slot,
                       int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
@@ -276,8 +276,8 @@ static const struct rebuild_pass *find_put_off(const struct rebuild_writer *writ
   return joins ? rebuild_pass_of(passes, LUMOS_WEIGHT, pass->micro_batch, pass->chunk) : NULL;
 }
 
-/* Of that rank, or for want of it of another one. On a single stage the head's weights are the embedding's, whose gradient is
- * summed with that. */
+/* Of that rank, or for want of it of another one. On a single stage the head's weights are the embedding's, whose
+ * gradient is summed with that. */
 static void add_part(const struct rebuild_writer *writer, const struct rebuild_slot *slot, uint8_t part) {
   const struct rebuild_recorded *recorded = writer->recorded;
   uint32_t ranks = (uint32_t)recorded->job->ranks.count;
@@ -311,8 +311,8 @@ static int32_t find_layer(const struct rebuild_passes *passes, const struct rebu
   return -1;
 }
 
-/* What is computed again of a layer whose blocks back are the piece `back`: as in the last micro-batch, for weights are converted in the
- * first. NULL: nothing is. */
+/* What is computed again of a layer whose blocks back are the piece `back`: as in the last micro-batch, for weights are
+ * converted in the first. NULL: nothing is. */
 static const struct rebuild_piece *find_forward(const struct rebuild_writer *writer, const struct rebuild_slot *slot,
                                                 const struct rebuild_passes *passes, const struct rebuild_pass *pass,
                                                 const struct rebuild_piece *back) {
@@ -348,7 +348,8 @@ static void add_layers(const struct rebuild_writer *writer, const struct rebuild
   const struct rebuild_chunk *chunk = &writer->chunks[slot->chunk];
   const struct rebuild_pass *put_off = find_put_off(writer, slot, passes, pass);
   int32_t count = (int32_t)rebuild_count_layers(passes, pass);
-  /* Of two layers the last is like others; but of fully sharded replicas the last one back gathers no other's parameters. */
+  /* Of two layers the last is like others; but of fully sharded replicas the last one back gathers no other's
+   * parameters. */
   bool ahead = writer->recorded->gathers && slot->phase == LUMOS_BACKWARD;
   int32_t between = ahead ? 0 : count - 1;
   for (int32_t i = 0; i < chunk->layers && count > 0; i++) {
@@ -396,8 +397,8 @@ static void add_pass(const struct rebuild_writer *writer, const struct rebuild_s
 
 /* ---- what is between them ---- */
 
-/* How well a recorded block stands for one that sends and receives just that: the same at best, else as many things. Below 0: it does
- * neither. */
+/* How well a recorded block stands for one that sends and receives just that: the same at best, else as many things.
+ * Below 0: it does neither. */
 enum { SAME = 100, AS_MANY = 50 };
 static int likeness(unsigned recorded, unsigned wanted) {
   if (recorded == 0 || recorded == wanted) {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes; norms and losses are fewer, and what a backward pass tells others beside gradients, such as whether all are finite.
- * Chosen. */
+/* Bytes; norms and losses are fewer, and what a backward pass tells others beside gradients, such as whether all are
+ * finite. Chosen. */
 enum { SCALARS = 65536, FLAGS = 256 };
 
 static bool is_op(const struct lumos_job *job, size_t task, const char *op) {
@@ -163,7 +163,8 @@ const struct rebuild_division *rebuild_division_like(const struct rebuild_divisi
   return found;
 }
 
-/* What autograd does by itself where it has a gradient, or within the op that takes it, which may have no time of its own. */
+/* What autograd does by itself where it has a gradient, or within the op that takes it, which may have no time of its
+ * own. */
 static bool is_of_gradient(const struct lumos_job *from, const struct lumos_task *like) {
   uint32_t span = like->kind == LUMOS_OP ? like->span : LUMOS_NONE;
   bool own = span != LUMOS_NONE && strstr(lumos_string(from->strings, from->spans.items[span].name), "AccumulateGrad");

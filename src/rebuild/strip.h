@@ -28,8 +28,8 @@ struct rebuild_division {
 };
 LUMOS_VECTOR_TYPE(rebuild_divisions, struct rebuild_division);
 
-/* By bytes, rank and step. Empty where kernels divide gradient by gradient, or their shapes were not recorded. The caller frees it.
- * O(tasks x groups). */
+/* By bytes, rank and step. Empty where kernels divide gradient by gradient, or their shapes were not recorded. The
+ * caller frees it. O(tasks x groups). */
 void rebuild_divisions_find(struct rebuild_divisions *divisions, const struct lumos_job *job);
 /* The one that is the most like that of so many bytes, in a rank's step; NULL: there are none. */
 const struct rebuild_division *rebuild_division_like(const struct rebuild_divisions *divisions, uint32_t rank,
@@ -40,8 +40,8 @@ enum rebuild_strip_of {
   REBUILD_STRIP_DIVISIONS, /* and those divisions that rebuild_divisions_find finds */
   REBUILD_STRIP_ALL        /* and all else that divides gradients */
 };
-/* Take all that out of a job that is built like `from`, with the calls and ops that are there for nothing else; kernels that ran beside
- * it take less time. */
+/* Take all that out of a job that is built like `from`, with the calls and ops that are there for nothing else; kernels
+ * that ran beside it take less time. */
 void rebuild_strip(struct lumos_job *built, const struct lumos_job *from, enum rebuild_strip_of of);
 
 #endif

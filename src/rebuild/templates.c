@@ -176,8 +176,8 @@ static void list_groups(const struct rebuild_templates *templates, struct group 
   }
 }
 
-/* What is sent or received goes with what a neighbour does, and stays in its place. Of all else, of another step: the next micro-batch's, or a later one's, that refers to the same blocks around it; else the one
- * at the same place. */
+/* What is sent or received goes with what a neighbour does, and stays in its place. Of all else, of another step: the
+ * next micro-batch's, or a later one's, that refers to the same blocks around it; else the one at the same place. */
 static uint32_t next_of(const struct rebuild_templates *templates, const uint64_t *ports, uint32_t block,
                         uint32_t place, struct group next) {
   uint32_t count = next.end - next.first;

@@ -1,10 +1,10 @@
 /* Templates: recorded blocks that do the same at the same place of the program, as patterns for blocks that are built.
  *
- * Blocks are of one template when they are of one thread, phase, part and layer, stand at a place of the same kind among
- * micro-batches (the first, the last, one between), and put the same on streams in the same order. What varies between
- * them is how long things take. A built block is a copy of one of them, and which one is drawn: so what varies together
- * in the recording, along a block, from block to block of a pass, and on all ranks that take part in it, varies together
- * in what is built, and mean and spread are those that were recorded.
+ * Blocks are of one template when they are of one thread, phase, part and layer, stand at a place of the same kind
+ * among micro-batches (the first, the last, one between), and put the same on streams in the same order. What varies
+ * between them is how long things take. A built block is a copy of one of them, and which one is drawn: so what varies
+ * together in the recording, along a block, from block to block of a pass, and on all ranks that take part in it,
+ * varies together in what is built, and mean and spread are those that were recorded.
  */
 #ifndef LUMOS_REBUILD_TEMPLATES_H
 #define LUMOS_REBUILD_TEMPLATES_H
@@ -39,9 +39,10 @@ void rebuild_templates_free(struct rebuild_templates *templates);
 /* Do all steps but the first do the same? O(blocks x steps). */
 bool rebuild_steps_alike(const struct rebuild_templates *templates);
 
-/* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, of steps that
- * differ among those that do the same, and of another micro-batch where that refers to the same blocks around it; so what is built
- * of one step is drawn from one step. Rather none that begins its thread. O(1) for what comes again. */
+/* A block of the template that `like` is of: `turns` steps further on, after the last from the first again, of steps
+ * that differ among those that do the same, and of another micro-batch where that refers to the same blocks around it;
+ * so what is built of one step is drawn from one step. Rather none that begins its thread. O(1) for what comes
+ * again. */
 uint32_t rebuild_draw(const struct rebuild_templates *templates, uint32_t like, uint32_t turns);
 
 /* The block that one which was drawn is built of. O(1). */

@@ -65,7 +65,8 @@ static uint32_t end_of_launch(const struct scan *scan, uint32_t t, uint32_t end)
   return op == LUMOS_NONE ? t + 1 : t;
 }
 
-/* PyTorch's op in which a thread lets the compute stream wait for what it asked for; of which stream was not recorded. */
+/* PyTorch's op in which a thread lets the compute stream wait for what it asked for; of which stream was not
+ * recorded. */
 static bool is_wait(const struct scan *scan, uint32_t first, uint32_t end) {
   const struct lumos_job *job = scan->job;
   uint32_t op = outermost(job, first), waits = 0;

@@ -9,8 +9,8 @@ struct rebuild_woven {
   uint32_t task, after; /* indices; after: the task of the lane that it follows, LUMOS_NONE: it ends the lane */
 };
 
-/* From begin to end tasks, lanes, groups, deps and collectives of the job can be added behind those that it has, and refer
- * to each other by index; what was there keeps its own. */
+/* From begin to end tasks, lanes, groups, deps and collectives of the job can be added behind those that it has, and
+ * refer to each other by index; what was there keeps its own. */
 struct rebuild_weave {
   struct lumos_job *job;
   uint32_t tasks;      /* how many there were */
@@ -21,8 +21,8 @@ struct rebuild_weave {
 
 void rebuild_weave_begin(struct rebuild_weave *weave, struct lumos_job *job);
 
-/* A task on task.lane; its id and its place are given to it. What is woven in behind one task stays in the order of these
- * calls. Returns its index. */
+/* A task on task.lane; its id and its place are given to it. What is woven in behind one task stays in the order of
+ * these calls. Returns its index. */
 uint32_t rebuild_weave_task(struct rebuild_weave *weave, struct lumos_task task, uint32_t after);
 
 /* An op of a thread, in no other one; an index, for the spans of tasks. Start: as of its tasks. */

@@ -1,5 +1,5 @@
-/* Which part of a backward pass is for the gradients of weights: autograd's node of a linear layer multiplies twice, first
- * for the gradient of its input, then for that of its weight.
+/* Which part of a backward pass is for the gradients of weights: autograd's node of a linear layer multiplies twice,
+ * first for the gradient of its input, then for that of its weight.
  */
 #ifndef LUMOS_REBUILD_WEIGHTS_H
 #define LUMOS_REBUILD_WEIGHTS_H
@@ -15,8 +15,8 @@ enum rebuild_weights {
 };
 
 /* By task of a thread, a byte: it is for the gradient of a weight, and what accumulates that. With REBUILD_WEIGHTS_JOIN
- * nothing is, but `cuts` (a byte a task, and one more) marks where the product of an input's gradient, or of a weight's that
- * was put off, has been dealt with. The caller frees it. O(tasks x depth of spans). */
+ * nothing is, but `cuts` (a byte a task, and one more) marks where the product of an input's gradient, or of a weight's
+ * that was put off, has been dealt with. The caller frees it. O(tasks x depth of spans). */
 uint8_t *rebuild_find_weights(const struct lumos_job *job, enum rebuild_weights how, uint8_t *cuts);
 
 /* Does a task on a stream multiply by a weight? */

@@ -1,6 +1,6 @@
-/* A GPU task counts for every annotation around its launch. Autograd launches the backward pass from a thread of its own,
- * which is in none of the annotations of the thread that called backward(): work of a backward pass counts for those,
- * too, that are open on other threads when it is launched. A name counts once, however often it encloses itself.
+/* A GPU task counts for every annotation around its launch. Autograd launches the backward pass from a thread of its
+ * own, which is in none of the annotations of the thread that called backward(): work of a backward pass counts for
+ * those, too, that are open on other threads when it is launched. A name counts once, however often it encloses itself.
  */
 #include "sim/annotations.h"
 
@@ -224,8 +224,8 @@ static uint32_t first_in(const struct lumos_job *job, const struct lumos_span *s
   return is_there ? task : LUMOS_NONE;
 }
 
-/* The step of the first task that starts in a span, or else in the step's mark around it; where there is none, of the task
- * before it. */
+/* The step of the first task that starts in a span, or else in the step's mark around it; where there is none, of the
+ * task before it. */
 static int32_t step_of(const struct annotations *annotations, const struct lumos_span *span) {
   const struct lumos_job *job = annotations->job;
   const struct lumos_lane *lane = &job->lanes.items[span->lane];

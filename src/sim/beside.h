@@ -13,16 +13,16 @@ struct lumos_beside {
   bool kept; /* where a change moves them they are predicted to take what they took; else what they lose is */
 };
 
-/* `kept`. As the recording shows it (cost/contention.h), by how long which kernels run beside which communication; where none does, by
- * how long they take. O(tasks log tasks). */
+/* `kept`. As the recording shows it (cost/contention.h), by how long which kernels run beside which communication;
+ * where none does, by how long they take. O(tasks log tasks). */
 struct lumos_beside lumos_beside_of(const struct lumos_job *job);
 
 /* By task: is it communication of that kind? The caller frees it. */
 uint8_t *lumos_find_contender(const struct lumos_job *job, int with);
 
-/* How much more, and less, of kernels a step has beside communication than if that grew as they do: a kernel that takes twice as
- * long has lost what it lost, not twice that. ns, of the rank that has most of either, or of all together. The steps `first` are
- * not counted, measured and simulated. O(metrics). */
+/* How much more, and less, of kernels a step has beside communication than if that grew as they do: a kernel that takes
+ * twice as long has lost what it lost, not twice that. ns, of the rank that has most of either, or of all together. The
+ * steps `first` are not counted, measured and simulated. O(metrics). */
 struct lumos_overlap {
   double come, gone;
 };

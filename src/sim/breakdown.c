@@ -55,8 +55,8 @@ struct weighted {
   int64_t weight;
 };
 
-/* The mean over partitions of intervals of one length. Rounding the running sum of the parts, not each part, keeps their
- * sum. */
+/* The mean over partitions of intervals of one length. Rounding the running sum of the parts, not each part, keeps
+ * their sum. */
 static struct lumos_partition mean_partition(const struct weighted *listed, size_t count) {
   struct lumos_partition mean = {0};
   __int128 before = 0;

@@ -1,5 +1,6 @@
-/* What nests in a call cuts it into segments, each a task. The call is its last segment, which knows the first; it lasts
- * from that one's start to its own end. Tasks are walked backwards, so that a call is known before its segments come.
+/* What nests in a call cuts it into segments, each a task. The call is its last segment, which knows the first; it
+ * lasts from that one's start to its own end. Tasks are walked backwards, so that a call is known before its segments
+ * come.
  */
 #include "sim/calls.h"
 

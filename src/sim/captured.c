@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ns. A silence this long is no part of launching: what the thread does then was not recorded, and nobody can capture it.
- * Chosen, as of unexplained gaps (trust.c). */
+/* ns. A silence this long is no part of launching: what the thread does then was not recorded, and nobody can capture
+ * it. Chosen, as of unexplained gaps (trust.c). */
 enum { LONG_SILENCE = 1000000 };
 
 struct pass {

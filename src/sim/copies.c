@@ -54,8 +54,8 @@ static const struct lumos_device *common_device(const struct lumos_job *job, con
   return common;
 }
 
-/* Bytes a ns, by the direction that Kineto names. A copy within the memory reads and writes each byte, so it moves half of
- * what the memory can. 0: not known, as between two GPUs. */
+/* Bytes a ns, by the direction that Kineto names. A copy within the memory reads and writes each byte, so it moves half
+ * of what the memory can. 0: not known, as between two GPUs. */
 static double link_of(const struct lumos_device *device, const char *name) {
   if (strstr(name, "HtoD") != NULL || strstr(name, "DtoH") != NULL) {
     return device->host_link;

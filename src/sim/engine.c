@@ -2,8 +2,8 @@
  *
  * It follows Algorithm 1 of the Lumos paper (Liang et al., MLSys 2025, arXiv 2504.09307): of what is ready the earliest
  * runs next on its lane, and what waits at run time is settled when what it waits for is. What the paper leaves open is
- * settled so: ties by measured start, then place (queue.h); all ranks and steps are one run; a call's wait is not counted
- * twice; a deadlock is reported as a cycle (deadlock.c).
+ * settled so: ties by measured start, then place (queue.h); all ranks and steps are one run; a call's wait is not
+ * counted twice; a deadlock is reported as a cycle (deadlock.c).
  *
  * Of the tasks whose start is known the earliest starts next. Fixed rules bound starts before the run: thread order
  * with its lags, hand-overs, launches, boundaries. Run-time rules are found anew as the simulated calls happen, because
@@ -100,8 +100,8 @@ static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
   return residual;
 }
 
-/* What a member of a collective takes beyond the end that all have; without residuals what those of its name on its stream
- * typically take: half of them end later than the transfer's shortest time says. */
+/* What a member of a collective takes beyond the end that all have; without residuals what those of its name on its
+ * stream typically take: half of them end later than the transfer's shortest time says. */
 static int64_t end_residual(const struct lumos_engine *engine, uint32_t t) {
   int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
   if (engine->variant.typical_residuals) {
@@ -418,7 +418,8 @@ static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_
   }
 }
 
-/* Many threads and streams take turns, so what one needs next is seldom in a cache: it is asked for while others have theirs. */
+/* Many threads and streams take turns, so what one needs next is seldom in a cache: it is asked for while others have
+ * theirs. */
 static inline void fetch(const struct lumos_engine *engine, uint32_t t, uint32_t node) {
   __builtin_prefetch(&engine->job->tasks.items[t]);
   __builtin_prefetch(&engine->states[node]);

@@ -272,8 +272,8 @@ bool lumos_engine_run_noting(const struct lumos_job *job, const struct lumos_sim
                              struct lumos_run *runs, const struct lumos_engine_notes *notes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* A simulated job's run once more, by its own model, with notes; notes->bindings has room for all tasks, or is NULL. False
- * also where the run differs from job->runs. */
+/* A simulated job's run once more, by its own model, with notes; notes->bindings has room for all tasks, or is NULL.
+ * False also where the run differs from job->runs. */
 bool lumos_run_noting(const struct lumos_job *job, const struct lumos_engine_notes *notes,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 

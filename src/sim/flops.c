@@ -1,6 +1,6 @@
-/* What ran is counted kernel by kernel, from recorded shapes (cost/kernel_cost.h); what the model needs is that without what
- * was computed again and what is no part of it (the optimizer), or a formula on the model's description. Each figure
- * stands beside the share of the kernels that it knows, and where it knows too few there is none.
+/* What ran is counted kernel by kernel, from recorded shapes (cost/kernel_cost.h); what the model needs is that without
+ * what was computed again and what is no part of it (the optimizer), or a formula on the model's description. Each
+ * figure stands beside the share of the kernels that it knows, and where it knows too few there is none.
  */
 #include "sim/flops.h"
 

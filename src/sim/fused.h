@@ -1,5 +1,5 @@
-/* Kernels that could be one: those that follow each other on a stream, launched one after the other by a thread that does
- * not wait in between. */
+/* Kernels that could be one: those that follow each other on a stream, launched one after the other by a thread that
+ * does not wait in between. */
 #ifndef LUMOS_SIM_FUSED_H
 #define LUMOS_SIM_FUSED_H
 

@@ -1,5 +1,5 @@
-/* Causes of idle time, found by walking dependencies back. What is not recorded of a rank is not idle; of a stream, that
- * and what its own next task waits for outside of the recording.
+/* Causes of idle time, found by walking dependencies back. What is not recorded of a rank is not idle; of a stream,
+ * that and what its own next task waits for outside of the recording.
  *
  * An idle instant belongs to the task whose start ends the idle stretch: of the rank the first that starts on any of
  * its streams, of a stream its next one. The chain of what bound that start leads back to the instant, and what stands

@@ -1,6 +1,6 @@
-/* Gradients reduced beside the backward pass. Of all reductions of a rank's step as much is hidden as the kernels of the
- * last micro-batch's backward pass take, for before it no gradient is whole; what does not fit beside them is left of
- * each. */
+/* Gradients reduced beside the backward pass. Of all reductions of a rank's step as much is hidden as the kernels of
+ * the last micro-batch's backward pass take, for before it no gradient is whole; what does not fit beside them is left
+ * of each. */
 #include "sim/improving.h"
 
 #include "sim/clock.h"
@@ -65,8 +65,8 @@ static void find_reductions(const struct lumos_improving *improving, const uint8
   }
 }
 
-/* What is left of a reduction: as much of it as of all of them does not fit beside the backward pass, on the rank on which
- * the most is left. */
+/* What is left of a reduction: as much of it as of all of them does not fit beside the backward pass, on the rank on
+ * which the most is left. */
 static double left_of(const struct lumos_improving *improving, struct pass *passes, const struct lumos_collective *of) {
   uint32_t guess = 0;
   double left = 0;

@@ -1,5 +1,5 @@
-/* A network twice as fast: every transfer takes what it took, by the ratio of what NCCL's model, fitted to the job's own
- * transfers, gives for both (cost/transfers.h). Latencies stay, and so does what kernels wait for other ranks. */
+/* A network twice as fast: every transfer takes what it took, by the ratio of what NCCL's model, fitted to the job's
+ * own transfers, gives for both (cost/transfers.h). Latencies stay, and so does what kernels wait for other ranks. */
 #include "sim/improving.h"
 
 #include "cost/transfers.h"

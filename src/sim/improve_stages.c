@@ -1,8 +1,8 @@
 /* Stages of a pipeline with more even work: layers move from one to another, and with them kernels and the gaps between
- * them, what threads do, the optimizer, and communication within the stage. Where layers are known, whole ones move, and
- * the work of each stage's layers is scaled by how many it holds then. Else, or where none should move, all work of a
- * stage is scaled as its kernels have to be, so that they take what they take on the mean of all stages; passes and the
- * optimizer apart. What threads take is no measure then: each has slow stretches of its own.
+ * them, what threads do, the optimizer, and communication within the stage. Where layers are known, whole ones move,
+ * and the work of each stage's layers is scaled by how many it holds then. Else, or where none should move, all work of
+ * a stage is scaled as its kernels have to be, so that they take what they take on the mean of all stages; passes and
+ * the optimizer apart. What threads take is no measure then: each has slow stretches of its own.
  */
 #include "sim/improving.h"
 

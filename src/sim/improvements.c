@@ -33,8 +33,8 @@ static bool moves_memory(const struct lumos_task *task) {
   return task->kind == LUMOS_ELEMENTWISE || task->kind == LUMOS_NORM;
 }
 
-/* The first kernel has the time of all, less the gaps that are between them, which a variant keeps. Returns whether kernels
- * take less. */
+/* The first kernel has the time of all, less the gaps that are between them, which a variant keeps. Returns whether
+ * kernels take less. */
 static bool fuse(struct lumos_improving *improving, struct lumos_fused_run run, int64_t fused, uint8_t *gone) {
   struct lumos_times *times = lumos_improve_times(improving);
   int64_t gaps = 0, whole = 0;

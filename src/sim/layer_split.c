@@ -102,8 +102,8 @@ static int32_t find_heavy(struct stages *stages, int32_t count) {
   return heavy;
 }
 
-/* Of the rank's tasks; `seen` has a byte for each layer. Those of several chunks, whose layers do not follow each other,
- * cannot be split by layer: 0. */
+/* Of the rank's tasks; `seen` has a byte for each layer. Those of several chunks, whose layers do not follow each
+ * other, cannot be split by layer: 0. */
 static int32_t count_layers(const struct lumos_job *job, const struct lumos_rank *rank, uint8_t *seen, int32_t most) {
   int32_t count = 0, lowest = most, highest = 0;
   memset(seen, 0, (size_t)most);
@@ -172,7 +172,8 @@ static double most_work(const struct stages *stages, const struct lumos_layer_sp
   return most;
 }
 
-/* Layers stay where they are if what moving them gives GPUs, or CPUs, to do is more than what the heavy stage has now. */
+/* Layers stay where they are if what moving them gives GPUs, or CPUs, to do is more than what the heavy stage has
+ * now. */
 static void keep_unless_better(struct stages *stages, int32_t whole, struct lumos_layer_split *split) {
   double now = most_work(stages, split, whole, split->held);
   stages->by_host = !stages->by_host;

@@ -13,11 +13,11 @@ struct lumos_layer_split {
   double optimizer[LUMOS_SPLIT_STAGES]; /* by stage: what its optimizer takes then, as a share of what it takes now */
 };
 
-/* Each layer goes to the stage that would then have least work, at least one to each; a layer takes the mean of all. Work
- * is what GPUs run, or, where the heavy stage's launches take longer, these by the mean of all stages. Layers stay
- * where they are if the other of these kinds would then take longer than the heavy stage does now.
- * False: the stages do not hold as many consecutive layers as the model has, or there are more than have room.
- * O(tasks + layers x stages). */
+/* Each layer goes to the stage that would then have least work, at least one to each; a layer takes the mean of all.
+ * Work is what GPUs run, or, where the heavy stage's launches take longer, these by the mean of all stages. Layers stay
+ * where they are if the other of these kinds would then take longer than the heavy stage does now. False: the stages do
+ * not hold as many consecutive layers as the model has, or there are more than have room. O(tasks + layers x
+ * stages). */
 bool lumos_split_layers(const struct lumos_job *job, struct lumos_layer_split *split);
 
 /* Does the heavy stage give layers away? */

@@ -84,8 +84,8 @@ static int64_t of_tokens(const struct lumos_footprint *footprint) {
          footprint->parts[LUMOS_MEMORY_TEMPORARY];
 }
 
-/* The most sequences of a micro-batch with which it fits, where what tokens take shrinks with them; else recomputation, which
- * leaves the activations of one layer, if that is enough; else more GPUs. */
+/* The most sequences of a micro-batch with which it fits, where what tokens take shrinks with them; else recomputation,
+ * which leaves the activations of one layer, if that is enough; else more GPUs. */
 static void put_cure(const struct lumos_job *job, const struct lumos_footprint *footprint, int64_t capacity,
                      struct lumos_text *text) {
   const struct lumos_model_description *model =

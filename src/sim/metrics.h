@@ -124,8 +124,8 @@ struct lumos_model_errors {
 struct lumos_model_errors lumos_model_errors_of(const struct lumos_timeline *measured,
                                                 const struct lumos_timeline *replayed);
 
-/* Of so many steps, of which these are the lengths: one standard deviation of how far the means of two such recordings lie
- * apart, as a share of the mean. NAN: there are no steps. */
+/* Of so many steps, of which these are the lengths: one standard deviation of how far the means of two such recordings
+ * lie apart, as a share of the mean. NAN: there are no steps. */
 double lumos_steps_error(const double *lengths, size_t count);
 
 /* The transplant (transplant.c). */

@@ -3,9 +3,10 @@
  *
  *   replay  the root mean square, over the job's steps but the first of several, of how far each is from the measured
  *           one when no unexplained delay is carried over;
- *   steps   how far the means of two recordings of so many steps lie apart when nothing differs but chance: the standard
- *           deviation of the measured steps times the root of 2 by their number, and as much more as Student's
- *           distribution is wider than the normal one with so few. What is usual counts as much as one more pair of steps;
+ *   steps   how far the means of two recordings of so many steps lie apart when nothing differs but chance: the
+ *           standard deviation of the measured steps times the root of 2 by their number, and as much more as Student's
+ *           distribution is wider than the normal one with so few. What is usual counts as much as one more pair of
+ *           steps;
  *   beside  what kernels lose to communication beside them, as a share of the time that they run there (beside.h).
  */
 #include "sim/beside.h"
@@ -47,10 +48,11 @@ static double student(size_t degrees) {
   return degrees <= count ? ratios[degrees - 1] : 1 + 0.93 / (double)degrees;
 }
 
-/* Two or three steps say little of how much steps differ: two that happen to be alike would promise too much, one that took long would
- * make a range that begins at nothing. So what is usual is counted as one more degree of freedom, which makes Student's distribution of
- * a scaled inverse chi-squared one. Both numbers fit best (by likelihood, 0.0045 and 1 or a little less) to 164 recordings, most of small models on
- * one GPU, of which half have steps that differ by less than 0.5 %, one in ten by more than 6 %. */
+/* Two or three steps say little of how much steps differ: two that happen to be alike would promise too much, one that
+ * took long would make a range that begins at nothing. So what is usual is counted as one more degree of freedom, which
+ * makes Student's distribution of a scaled inverse chi-squared one. Both numbers fit best (by likelihood, 0.0045 and 1
+ * or a little less) to 164 recordings, most of small models on one GPU, of which half have steps that differ by less
+ * than 0.5 %, one in ten by more than 6 %. */
 static const double USUAL_SPREAD = 0.0045;
 
 double lumos_steps_error(const double *lengths, size_t count) {

@@ -1,9 +1,9 @@
 /* Which tasks the engine has to look at: nine of ten on a thread only follow the one before them.
  *
  * A follower starts a lag behind the end of the task before it, and nothing else follows from it. So the time of all
- * followers between two nodes is one sum, and their own times are filled in when the run is over. Nodes are what runs on
- * streams, what launches, waits, speaks of events or belongs to a collective, both ends of every dependency, and where a
- * thread or its part of a step begins and ends.
+ * followers between two nodes is one sum, and their own times are filled in when the run is over. Nodes are what runs
+ * on streams, what launches, waits, speaks of events or belongs to a collective, both ends of every dependency, and
+ * where a thread or its part of a step begins and ends.
  */
 #include "sim/engine.h"
 

@@ -1,6 +1,6 @@
 /* Occupancy of a step: the mean of what its kernels have, each weighted by its time. Kernels without one, as those of
- * some vendors, are left out of it, and what is left is told as a time of its own. So are those with 0: Kineto writes it
- * where it cannot tell, which is so of most matrix products that use much shared memory, and a kernel that runs has
+ * some vendors, are left out of it, and what is left is told as a time of its own. So are those with 0: Kineto writes
+ * it where it cannot tell, which is so of most matrix products that use much shared memory, and a kernel that runs has
  * warps.
  */
 #include "sim/occupancy.h"

@@ -1,8 +1,8 @@
-/* Opportunities: the step, simulated again, if a kind of work (work.h) took no time, or half of its time; and with single
- * changes that an engineer can make (improvements.h).
+/* Opportunities: the step, simulated again, if a kind of work (work.h) took no time, or half of its time; and with
+ * single changes that an engineer can make (improvements.h).
  *
- * An opportunity is a what-if (scaled_work.h): nothing is subtracted, so what another constraint would hold up all the same is
- * no gain. What cannot matter is not simulated:
+ * An opportunity is a what-if (scaled_work.h): nothing is subtracted, so what another constraint would hold up all the
+ * same is no gain. What cannot matter is not simulated:
  *   - The gains of all steps together are how much earlier the last one ends. Its end hangs on a chain of constraints
  *     (path.h), from before the first step on, and without a kind of work that chain still takes what it has of other
  *     work. A kind of which the chain has less than 0.5 % of the steps is left out.
@@ -340,7 +340,8 @@ static void write_trial(struct lumos_job *job, const struct search *search, cons
   }
 }
 
-/* Why a slow rank that is slow no more would gain less than it costs. Of a job that fills the memory it is not asked. */
+/* Why a slow rank that is slow no more would gain less than it costs. Of a job that fills the memory it is not
+ * asked. */
 static void write_cured(const struct search *search, struct lumos_job *job, const struct trial *change) {
   struct lumos_improved improved;
   if (change->change != LUMOS_IMPROVE_STRAGGLER || change->steps == NULL || job->tasks.count > MANY_TASKS) {

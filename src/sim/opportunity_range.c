@@ -1,8 +1,8 @@
-/* What a change with less work leaves unsure is what any change does (ranges.h). An opportunity's run tells no more than the
- * length of its steps, so how much time moves is taken from above: what is left out moves, or what the step is shorter
- * by, if that is more. Of what overlaps with communication as large a part as is left out changes: without communication kernels
- * get back what they lose there, and of kernels that take less time more is beside communication, where they lose as much as
- * before. */
+/* What a change with less work leaves unsure is what any change does (ranges.h). An opportunity's run tells no more
+ * than the length of its steps, so how much time moves is taken from above: what is left out moves, or what the step is
+ * shorter by, if that is more. Of what overlaps with communication as large a part as is left out changes: without
+ * communication kernels get back what they lose there, and of kernels that take less time more is beside communication,
+ * where they lose as much as before. */
 #include "sim/opportunity_range.h"
 
 #include "sim/ranges.h"

@@ -25,8 +25,8 @@ struct lumos_width {
   double below, above;
 };
 
-/* With so many millionths of the work left, where the job's mean step is then `step` ns; and with a change of which that
- * much is in doubt. */
+/* With so many millionths of the work left, where the job's mean step is then `step` ns; and with a change of which
+ * that much is in doubt. */
 struct lumos_width lumos_opportunity_width(const struct lumos_opportunity_range *range, const struct lumos_work *work,
                                            int64_t millionths, double step);
 struct lumos_width lumos_improvement_width(const struct lumos_opportunity_range *range,

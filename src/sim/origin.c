@@ -1,5 +1,5 @@
-/* Both questions are answered by a walk up from the launch: to the first module, or to the node of autograd that leads to the
- * forward pass. What it finds is kept for all spans on the way.
+/* Both questions are answered by a walk up from the launch: to the first module, or to the node of autograd that leads
+ * to the forward pass. What it finds is kept for all spans on the way.
  */
 #include "sim/origin.h"
 

@@ -16,7 +16,8 @@ struct lumos_module {
   lumos_string_id name;
 };
 
-/* Of a span: the innermost op around it, and the one that autograd counts; LUMOS_NO_STRING: none; LUMOS_NONE: not asked yet. */
+/* Of a span: the innermost op around it, and the one that autograd counts; LUMOS_NO_STRING: none; LUMOS_NONE: not asked
+ * yet. */
 struct lumos_ops {
   lumos_string_id innermost, counted;
 };

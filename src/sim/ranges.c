@@ -5,21 +5,22 @@
  *
  *   common errors   of durations that a model gave (common_error records). The job runs again with all of one error's
  *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma (or 1 + up), and
- *                   again divided by 1 + sigma. How much later or earlier a figure comes out is its error on that side; a side on which
- *                   nothing moves has none.
+ *                   again divided by 1 + sigma. How much later or earlier a figure comes out is its error on that side;
+ *                   a side on which nothing moves has none.
  *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of
  *                   each other, but that kernels of one name are off together where a model gave their durations:
  *                   DRAWS runs, each with every one of them drawn anew, by nothing but the draw and the place. By side,
  *                   the root mean square of how far these runs lie from the prediction. Where ranks wait for the
  *                   slowest all of them may be later.
- *   replay, steps   what the replay of the recording is off by, as far as the change moves what it carries over; and how
- *                   far the means of two recordings of so many steps lie apart (model_error.c): shares of the step. Where
- *                   simulated steps differ more than measured ones did, by how much they do: in a pipeline bound by its CPUs one
- *                   slow stretch holds up every stage.
+ *   replay, steps   what the replay of the recording is off by, as far as the change moves what it carries over; and
+ *                   how far the means of two recordings of so many steps lie apart (model_error.c): shares of the step.
+ *                   Where simulated steps differ more than measured ones did, by how much they do: in a pipeline bound
+ *                   by its CPUs one slow stretch holds up every stage.
  *   rebuild         how far the rebuilt recorded configuration is off (metric rebuild_error): a share of the step.
- *   settling        where calls that waited for the GPU are gone, a CPU gets ahead step by step; and of one recorded step three are built,
- *                   of which the second may still differ. How far the last step then lies from the mean, beyond where it lay as measured,
- *                   says by how much steps have not settled. Else steps differ as what they do does.
+ *   settling        where calls that waited for the GPU are gone, a CPU gets ahead step by step; and of one recorded
+ *                   step three are built, of which the second may still differ. How far the last step then lies from
+ *                   the mean, beyond where it lay as measured, says by how much steps have not settled. Else steps
+ *                   differ as what they do does.
  *   change          what a change does to the durations of tasks that it does not name: kernels beside communication
  *                   share its SMs and memory, clocks follow the load. It grows with the part of the step that is spent
  *                   otherwise than it was measured: CHANGE_SHARE of that time. What the overlap of compute and
@@ -31,8 +32,8 @@
  *
  * The time of kernels, and of a kind of them, has the errors of its tasks' durations, and those of steps.
  *
- * half width = 1.645 sqrt(sum of squares), by side: a normal distribution has 90 % within. Errors of the step as a whole may
- * lie in any one of its parts: a part has them all, in nanoseconds. No time is below 0.
+ * half width = 1.645 sqrt(sum of squares), by side: a normal distribution has 90 % within. Errors of the step as a
+ * whole may lie in any one of its parts: a part has them all, in nanoseconds. No time is below 0.
  */
 #include "sim/ranges.h"
 
@@ -46,8 +47,8 @@
 #include <string.h>
 
 /* Chosen, by how far changes of emulated jobs are off (tests/cli/ranges.sh, one list of chances): a hundredth or two of
- * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved; and a
- * thousandth that any change moves, three where tasks come from other places of the recording. */
+ * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved;
+ * and a thousandth that any change moves, three where tasks come from other places of the recording. */
 static const double CHANGE_SHARE = 0.015, CARRIED_SHARE = 2, LEAST_SHARE = 0.001, LEAST_REBUILT = 0.003;
 enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 }; /* each worker takes the memory of a run */
 
@@ -102,8 +103,8 @@ struct drawn {
   uint64_t draw;
 };
 
-/* Where a model gave the durations, kernels of one name are off together: by how much is what the model does not know of
- * that kernel. Else each task varies by itself. */
+/* Where a model gave the durations, kernels of one name are off together: by how much is what the model does not know
+ * of that kernel. Else each task varies by itself. */
 static uint64_t place_of(const struct drawn *drawn, uint32_t task) {
   const struct lumos_task *of = &drawn->job->tasks.items[task];
   return of->dur_source == LUMOS_MODELLED ? drawn->names[of->name] : task;
@@ -387,8 +388,8 @@ static void tell_source(struct ranges *ranges, const char *name, double share) {
   }
 }
 
-/* The figures of a run that is not the job's, in the order of those that are, and behind them the time of kinds. Returns
- * how many come before these. */
+/* The figures of a run that is not the job's, in the order of those that are, and behind them the time of kinds.
+ * Returns how many come before these. */
 static size_t figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
                          const struct lumos_run *runs, struct lumos_job *shadow) {
   struct lumos_timeline timeline;
@@ -433,8 +434,8 @@ static size_t find_kind(const struct lumos_job *shadow, const struct lumos_metri
   return count;
 }
 
-/* Of the runs of one common error, or of all draws, by figure: the sums of squares of how far they lie from the prediction, by side, and
- * how many do; and of the job's mean step. */
+/* Of the runs of one common error, or of all draws, by figure: the sums of squares of how far they lie from the
+ * prediction, by side, and how many do; and of the job's mean step. */
 struct group {
   struct sides *sums, *counts;
   struct sides step, of;
@@ -478,8 +479,8 @@ static void add_run(struct ranges *ranges, const struct lumos_stretches *stretch
   add_shift(&group->step, &group->of, steps > 0 ? moved / steps : 0);
 }
 
-/* On each side a figure has the mean square of the runs that lie there. The larger side of the job's mean step, one standard deviation, is
- * what is reported of the source. */
+/* On each side a figure has the mean square of the runs that lie there. The larger side of the job's mean step, one
+ * standard deviation, is what is reported of the source. */
 static void close_group(struct ranges *ranges, struct group *group, const struct trial *trial) {
   const struct lumos_job *job = ranges->job;
   struct sides step = group->step, of = group->of;

@@ -34,8 +34,8 @@ struct lumos_change_errors lumos_change_errors(struct lumos_change change, doubl
 
 /* The mean of a figure over the job's steps that count; NAN: it has none. */
 double lumos_mean_step(const struct lumos_job *job, const char *name, enum lumos_source source);
-/* Of a simulated job whose threads wait no more, or that was built of one step: how far its last step that counts lies from their mean, as a
- * share of it, beyond where it lay as measured. Of others 0. O(metrics). */
+/* Of a simulated job whose threads wait no more, or that was built of one step: how far its last step that counts lies
+ * from their mean, as a share of it, beyond where it lay as measured. Of others 0. O(metrics). */
 double lumos_unsettled(const struct lumos_job *job);
 
 #endif

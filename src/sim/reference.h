@@ -13,8 +13,8 @@ struct lumos_contender {
 };
 LUMOS_VECTOR_TYPE(lumos_contenders, struct lumos_contender);
 
-/* The number of that one; `count`: how often each stands among them; 0: there are none. They are sorted by what they took.
- * O(n log n). */
+/* The number of that one; `count`: how often each stands among them; 0: there are none. They are sorted by what they
+ * took. O(n log n). */
 size_t lumos_reference_of(struct lumos_contenders *contenders, int64_t count);
 
 #endif

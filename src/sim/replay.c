@@ -2,8 +2,9 @@
  * left out.
  *
  * An error is (replayed - measured) / measured, signed, of a rank's step and of the job's. Without a scope stands the
- * mean size of the errors of all ranks' steps, a rank's as often as it stands for one: the job's own steps follow the slowest rank, and would hide what is
- * wrong on the others. host_replay_error is the same for the host's side of the step, which no job has.
+ * mean size of the errors of all ranks' steps, a rank's as often as it stands for one: the job's own steps follow the
+ * slowest rank, and would hide what is wrong on the others. host_replay_error is the same for the host's side of the
+ * step, which no job has.
  */
 #include "sim/metrics.h"
 

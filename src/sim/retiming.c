@@ -236,8 +236,8 @@ INLINE const int64_t *clocks_of(const struct lumos_retiming *retiming, unsigned 
   return clocks + (size_t)instant * width;
 }
 
-/* What a run says of the stream that occupies the device holds as long as its tasks stand so: one that runs when `dst` is
- * ready, whose end is known when something from which it follows has been taken, no later than its clock; one that
+/* What a run says of the stream that occupies the device holds as long as its tasks stand so: one that runs when `dst`
+ * is ready, whose end is known when something from which it follows has been taken, no later than its clock; one that
  * comes soon, and is known to; or one that is over. What is ready before it is known of looks when its clock says. */
 INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row *row, const int64_t *lags) {
   struct lumos_room room = {0, 0};

@@ -74,8 +74,8 @@ void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_eng
                          const struct lumos_run *runs, bool by_node);
 void lumos_retiming_free(struct lumos_retiming *retiming);
 
-/* All as in the run, of `width` jobs, 1 or LUMOS_RETIMED, each 8 bytes a row and 16 an instant; then of one of them (w < width) what a
- * variant has in place of it. What a variant says of boundaries the engine has to be asked for. */
+/* All as in the run, of `width` jobs, 1 or LUMOS_RETIMED, each 8 bytes a row and 16 an instant; then of one of them (w
+ * < width) what a variant has in place of it. What a variant says of boundaries the engine has to be asked for. */
 void lumos_retiming_begin(struct lumos_retiming *retiming, unsigned width);
 void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
                            const struct lumos_variant *variant);

@@ -22,8 +22,9 @@ static bool occupies(const struct lumos_engine *engine, uint32_t t) {
   return lumos_occupies(&engine->job->tasks.items[t]);
 }
 
-/* Is it from the end of the kernel that runs more than TIMES as far to the last wave of the occupant as the task was seen to wait, kernels
- * taking what they took then? Who comes a little earlier than recorded waits for the same kernel. */
+/* Is it from the end of the kernel that runs more than TIMES as far to the last wave of the occupant as the task was
+ * seen to wait, kernels taking what they took then? Who comes a little earlier than recorded waits for the same
+ * kernel. */
 static bool is_far(const struct lumos_engine *engine, uint32_t runs, const struct lumos_special *special) {
   enum { TIMES = 5 }; /* chosen: replays are then the same as without a limit */
   if (special->room_wait == LUMOS_ABSENT || runs >= special->occupant) {
@@ -34,9 +35,9 @@ static bool is_far(const struct lumos_engine *engine, uint32_t runs, const struc
   return between + (double)special->room_lag > TIMES * (double)special->room_wait;
 }
 
-/* `runs`, the last task of the other stream that has started, runs when t is ready: t waits until that is over, or where
- * the one is reached that it was seen to wait for, or a later one, until its last wave makes room. Where that one is too far,
- * the one that runs makes room. */
+/* `runs`, the last task of the other stream that has started, runs when t is ready: t waits until that is over, or
+ * where the one is reached that it was seen to wait for, or a later one, until its last wave makes room. Where that one
+ * is too far, the one that runs makes room. */
 static bool is_occupied(struct lumos_engine *engine, uint32_t t, uint32_t runs, const struct lumos_special *special,
                         struct lumos_look *look) {
   if (runs == LUMOS_NONE) {

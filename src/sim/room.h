@@ -15,8 +15,8 @@ struct lumos_look {
 bool lumos_has_room(struct lumos_engine *engine, uint32_t task, const struct lumos_special *special,
                     struct lumos_look *look);
 
-/* The lag if it takes `length`: the last wave is the same share of it, at most all; what starts behind the end does so as
- * long behind it. */
+/* The lag if it takes `length`: the last wave is the same share of it, at most all; what starts behind the end does so
+ * as long behind it. */
 int64_t lumos_room_lag(struct lumos_room room, int64_t length);
 
 #endif

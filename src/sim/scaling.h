@@ -2,9 +2,12 @@
  * only asks.
  *
  * What is scaled:
- *   a task's dur; of a call that a full queue blocked only what is its own (own_dur), and on threads not what recording takes; of
- *   a call that waits instead the wait's residual, unless that is time for what is not recorded (unrecorded.h); of a member whose end its collective
- *   decides instead the collective's transfer; with lags also the lag of threads, less what is not theirs and what recording
+ *   a task's dur; of a call that a full queue blocked only what is its own (own_dur), and on threads not what recording
+ *     takes; of
+ *   a call that waits instead the wait's residual, unless that is time for what is not recorded (unrecorded.h); of a
+ *     member whose end its collective
+ *   decides instead the collective's transfer; with lags also the lag of threads, less what is not theirs and what
+ *     recording
  *   takes, and the lag of hand-overs.
  * Launch lags, stream gaps and residuals of starts stay. A factor of 1 changes nothing.
  */

@@ -1,8 +1,8 @@
 /* Stages of a pipeline that are slow.
  *
- * A whole stage may be slow, and no collective within it shows that. So ranks of several stages whose layers do the same
- * work in a step, by kinds and shapes or else by names, in any order, are compared: by what its kernels take, and by
- * what threads take from each launch to the next, as far as the GPU was idle before these kernels.
+ * A whole stage may be slow, and no collective within it shows that. So ranks of several stages whose layers do the
+ * same work in a step, by kinds and shapes or else by names, in any order, are compared: by what its kernels take, and
+ * by what threads take from each launch to the next, as far as the GPU was idle before these kernels.
  */
 #include "sim/stages.h"
 

@@ -61,8 +61,8 @@ uint32_t lumos_job_step(const struct lumos_timeline *timeline, int32_t step);
  * others; a change begins in it, so there two are enough. Reports, comparisons and gates follow it. */
 static inline bool lumos_first_step_is_left_out(size_t steps, bool changed) { return steps >= (changed ? 2U : 3U); }
 
-/* Of the job's steps from `first` on, in order of time, the one whose time is nearest to their mean, the later of equally
- * near ones (the mean is rounded: a nanosecond is none); NULL: none takes time. `first`: of all steps 1 where
+/* Of the job's steps from `first` on, in order of time, the one whose time is nearest to their mean, the later of
+ * equally near ones (the mean is rounded: a nanosecond is none); NULL: none takes time. `first`: of all steps 1 where
  * lumos_first_step_is_left_out. O(steps). */
 const struct lumos_step *lumos_typical_step(const struct lumos_steps_list *steps, size_t first);
 

@@ -3,17 +3,17 @@
  * All members of a symmetric collective leave it together, so that what delays the next one of the same ranks is what
  * each did since. Members are compared with one of them, the reference: over a step and its collectives of these ranks,
  * the member that a quarter of the others come before, of up to four the earliest. So three slow ranks of four are
- * found, and one of eight that is fast makes nobody slow. A member is late by what it arrived after the reference, early
- * by what it arrived before, and over a step both add up: small irregularities, in which now one and now another is
- * last, even out. Of its lateness its own is what it took longer than the reference:
+ * found, and one of eight that is fast makes nobody slow. A member is late by what it arrived after the reference,
+ * early by what it arrived before, and over a step both add up: small irregularities, in which now one and now another
+ * is last, even out. Of its lateness its own is what it took longer than the reference:
  *   compute  its streams computed or copied for longer;
- *   host     its streams ran nothing for longer, as far as the recording shows; where its kernel started as soon as it was
- *            launched that counts only as far as its threads took longer from the launch before to this one, waiting for
- *            the device left out;
+ *   host     its streams ran nothing for longer, as far as the recording shows; where its kernel started as soon as it
+ *            was launched that counts only as far as its threads took longer from the launch before to this one,
+ *            waiting for the device left out;
  *   inherited  all else: it was itself held up in other communication, or its host was late already, which delays the
  *              same step again and again without being slow;
- *   unknown  before the first collective of a set of ranks in the recording: what they did since the one before it is not
- *            recorded. Such a step says nothing of who is slow, unless there is no other.
+ *   unknown  before the first collective of a set of ranks in the recording: what they did since the one before it is
+ *            not recorded. Such a step says nothing of who is slow, unless there is no other.
  * Collectives across stages are left out: there ranks come one after the other by design. A rank that is late to
  * collectives of several sets of ranks is late to each for the same reason; the set counts to which it is late most.
  * A member that stands for several ranks is as many members. Stages of a pipeline are compared, too (stages.c).

@@ -1,5 +1,5 @@
-/* Sums by a key, such as a string id, in the order in which they are read: the largest first. Small keys have a place of
- * their own, others are numbered. */
+/* Sums by a key, such as a string id, in the order in which they are read: the largest first. Small keys have a place
+ * of their own, others are numbered. */
 #ifndef LUMOS_SIM_TALLY_H
 #define LUMOS_SIM_TALLY_H
 

@@ -1,5 +1,5 @@
-/* Depth first: before a task of an instant come the one before it on its thread, and the calls that launched what its own
- * work comes behind on its stream or waits for. Where that leads in a circle the order of ids breaks it. */
+/* Depth first: before a task of an instant come the one before it on its thread, and the calls that launched what its
+ * own work comes behind on its stream or waits for. Where that leads in a circle the order of ids breaks it. */
 #include "sim/ties.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Host tasks that nothing but their streams tells apart.
  *
- * Calls of several threads that start and end at one instant are in no order of time, but what they launched stands in one
- * on its stream, or waits for what another launched. Where these contradict, the engine takes the tasks of such an instant in the order of threads and
- * streams together.
+ * Calls of several threads that start and end at one instant are in no order of time, but what they launched stands in
+ * one on its stream, or waits for what another launched. Where these contradict, the engine takes the tasks of such an
+ * instant in the order of threads and streams together.
  */
 #ifndef LUMOS_SIM_TIES_H
 #define LUMOS_SIM_TIES_H

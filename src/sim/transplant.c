@@ -25,9 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps, and per cent of device tasks and of host time. Chosen: a program may alternate between kinds of step. Measured:
- * nanogpt's odd and even steps, which differ, have 829 and 900 device tasks; like steps of hta-diff, whose host has many
- * a call more in one than in the other, have 97.7 % of its time in common. */
+/* Steps, and per cent of device tasks and of host time. Chosen: a program may alternate between kinds of step.
+ * Measured: nanogpt's odd and even steps, which differ, have 829 and 900 device tasks; like steps of hta-diff, whose
+ * host has many a call more in one than in the other, have 97.7 % of its time in common. */
 enum { MOST_DISTANCE = 4, LIKE_PERCENT = 98, LIKE_HOST_PERCENT = 95 };
 
 /* Of what a step's threads do, and of the time before it, as far as it is their own. */

@@ -3,10 +3,12 @@
  * An instant belongs to the task whose start ends the rest of the rank's GPU: the first that starts on any of its
  * streams. It is not recorded where
  *   that start is held by a boundary (boundary.c), from its launch on;
- *   its thread, on the way to the launch, was in a call that waited over 1 ms longer than for the work that is recorded;
+ *   its thread, on the way to the launch, was in a call that waited over 1 ms longer than for the work that is
+ *     recorded;
  *   its thread has no row or user annotation yet, and no other thread handed over to it;
  *   kernels have been launched whose rows are missing, in a recording that lacks those of more than one launch of 20;
- *   the rank has no row any more, and its GPU runs nothing until the step of the job ends, which is that of its last rank.
+ *   the rank has no row any more, and its GPU runs nothing until the step of the job ends, which is that of its last
+ *     rank.
  * From one rest to the next nothing runs on the rank, so the way back leads along threads alone.
  */
 #include "sim/unrecorded.h"
@@ -371,8 +373,8 @@ static void follow(struct way *way, uint32_t task, int64_t start) {
 
 /* ---- A rest ---- */
 
-/* The task that starts then, the first of several, and, where launches are lost, when what ran before was launched at the
- * latest. Rests come in order. */
+/* The task that starts then, the first of several, and, where launches are lost, when what ran before was launched at
+ * the latest. Rests come in order. */
 static uint32_t task_at(struct lumos_unrecorded *unrecorded, int64_t instant, int64_t *launched) {
   const struct lumos_job *job = unrecorded->job;
   const struct lumos_rank *rank = &job->ranks.items[unrecorded->rank];

@@ -62,8 +62,8 @@ static void fill_runs(struct lumos_job *job) {
   }
 }
 
-/* After many records more will come: room for as many as the system backs with large pages, which are entered faster than
- * small ones. What of it is never used takes no memory. */
+/* After many records more will come: room for as many as the system backs with large pages, which are entered faster
+ * than small ones. What of it is never used takes no memory. */
 enum { MANY = 1 << 14, MORE = 1 << 18 };
 
 static void expect_tasks(struct lumos_job *job) {

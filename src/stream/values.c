@@ -84,8 +84,8 @@ struct lumos_slice lumos_reader_decode(struct lumos_reader *reader, const struct
                               false};
 }
 
-/* The first byte from `place` on that ends a run of a string's plain ones: a quote, a backslash, or below 0x20. Names are
- * long, so sixteen are looked at together. */
+/* The first byte from `place` on that ends a run of a string's plain ones: a quote, a backslash, or below 0x20. Names
+ * are long, so sixteen are looked at together. */
 static inline const char *run_end(const char *place) {
 #ifdef __SSE2__
   const __m128i quote = _mm_set1_epi8('"');

@@ -1,5 +1,5 @@
-/* What the writer's files share: write.c walks the job, write_record.c writes a record, write_values.c the values of the
- * rarer kinds of fields.
+/* What the writer's files share: write.c walks the job, write_record.c writes a record, write_values.c the values of
+ * the rarer kinds of fields.
  *
  * The place to write at travels through the functions as a pointer, and a record is begun with room for everything of
  * bounded length in it, so that only strings and lists look whether there is room.

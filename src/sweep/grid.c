@@ -183,8 +183,8 @@ void sweep_grid_for(const struct lumos_job *job, int32_t gpus, const char *given
 
 static bool is(const char *value, const char *text) { return value != NULL && strcmp(value, text) == 0; }
 
-/* A pipeline of one stage has neither schedule nor chunks, and only an interleaved one has several of these: of such that differ in
- * nothing else the first is taken, without them. */
+/* A pipeline of one stage has neither schedule nor chunks, and only an interleaved one has several of these: of such
+ * that differ in nothing else the first is taken, without them. */
 static bool take(const struct sweep_grid *grid, bool one_stage, struct sweep_configuration *configuration) {
   const char **values = configuration->values;
   const struct sweep_values *schedules = &grid->axes[SWEEP_SCHEDULE], *chunks = &grid->axes[SWEEP_VP];

@@ -119,7 +119,8 @@ static void put_verdict(const struct sweep_rows *rows, struct lumos_text *out) {
 /* Tenths of a pixel. */
 enum { BAR = 160, ROW_GAP = 90, TOP = 20, TICK = 80, WIDTH = 11800, LABELS = 4600, FIGURES = 2600 };
 
-/* How good: tokens a second and GPU, or else steps a day, so that longer is better; `step`: instead of the row's own. */
+/* How good: tokens a second and GPU, or else steps a day, so that longer is better; `step`: instead of the row's
+ * own. */
 static double worth(const struct sweep_row *row, int64_t step) {
   double slower = (double)row->step / (double)step;
   return (row->rate != LUMOS_ABSENT ? (double)row->rate : 1e15 / (double)row->step) * slower;

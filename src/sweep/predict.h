@@ -41,8 +41,8 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
                                    const struct lumos_sweep *sweep, const struct sweep_configuration *configuration,
                                    const struct sweep_plan *plan);
 
-/* least[i]: what a step of configurations[i] takes at least, in ns (lumos_rebuild_least), for each i of indices; all of these
- * have the same sizes (sweep_compare_sizes). The job is spoilt. */
+/* least[i]: what a step of configurations[i] takes at least, in ns (lumos_rebuild_least), for each i of indices; all of
+ * these have the same sizes (sweep_compare_sizes). The job is spoilt. */
 void sweep_least(struct lumos_job *job, const struct sweep_configuration *configurations,
                  const struct sweep_plan *plans, const uint32_t *indices, size_t count, int64_t *least);
 /* 0: tasks are of the same sizes in both; else in some order. */

@@ -37,12 +37,12 @@ double sweep_row_most(const struct sweep_row *row);
 double sweep_row_least(const struct sweep_row *row);
 /* Is that more? */
 bool sweep_row_exceeds(const struct sweep_row *row, double most);
-/* Rows that take at least more than another one takes at most cannot be the best: they become skipped ones. So which ones are skipped
- * does not depend on which were predicted in vain. */
+/* Rows that take at least more than another one takes at most cannot be the best: they become skipped ones. So which
+ * ones are skipped does not depend on which were predicted in vain. */
 void sweep_rows_skip(struct sweep_rows *rows);
 
-/* The predicted ones first, of them those that are not too large, the most tokens a second and GPU first, else the shortest step; then
- * those skipped, those first that take the least at least; the others by their number. */
+/* The predicted ones first, of them those that are not too large, the most tokens a second and GPU first, else the
+ * shortest step; then those skipped, those first that take the least at least; the others by their number. */
 void sweep_rows_sort(struct sweep_rows *rows);
 /* How many. Of sorted rows. */
 size_t sweep_rows_predicted(const struct sweep_rows *rows);

@@ -1,4 +1,5 @@
-/* Read the grid, predict every configuration in a process of its own, and write them in the order of what they are worth. */
+/* Read the grid, predict every configuration in a process of its own, and write them in the order of what they are
+ * worth. */
 #include <lumos/sweep.h>
 
 #include "sweep/page.h"

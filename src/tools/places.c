@@ -1,7 +1,8 @@
 /* Files are the same by device and inode; those that are not there yet by folder and name. Pipes, terminals and devices
  * are no files here: writing to them loses nothing.
  *
- * Options are known by their names: one that names a file is in one of the lists below (tests/cli/errors.sh holds that).
+ * Options are known by their names: one that names a file is in one of the lists below (tests/cli/errors.sh holds
+ * that).
  */
 #include "tools/places.h"
 

@@ -51,9 +51,9 @@ void tool_say(const char *name, const char *what, const char *of) {
   (void)fprintf(stderr, "%s: %s%s\n", name, what, of);
 }
 
-/* The first touch of a page costs more than most of what is done with it, so what is freed stays for the next array, and
- * the heap lies in large pages, which have to be asked for before it grows into them. Of the largest arrays, which outlive
- * what is made of them, the memory goes back to the system. All of it is a wish: nothing depends on it. */
+/* The first touch of a page costs more than most of what is done with it, so what is freed stays for the next array,
+ * and the heap lies in large pages, which have to be asked for before it grows into them. Of the largest arrays, which
+ * outlive what is made of them, the memory goes back to the system. All of it is a wish: nothing depends on it. */
 void tool_keep_memory(void) {
   enum { AHEAD = 1 << 30, RETURNED_FROM = 32 << 20, ANY = 1 << 20 }; /* bytes */
   (void)mallopt(M_MMAP_THRESHOLD, RETURNED_FROM);

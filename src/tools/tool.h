@@ -53,7 +53,8 @@ typedef bool tool_body(const struct lumos_operands *operands, void *options, str
  * status. */
 int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options);
 
-/* How this process takes memory from the system: in large pages, and for good. Called by tool_main; before any thread is made. */
+/* How this process takes memory from the system: in large pages, and for good. Called by tool_main; before any thread
+ * is made. */
 void tool_keep_memory(void);
 
 /* False, with a text that says what the tool expects, when it would wait for a person to type a stream or a trace. */

@@ -60,8 +60,9 @@ static bool is_of_recording(const struct transform *transform) {
 
 static bool is(const struct lumos_given *given, const char *option) { return strcmp(given->option, option) == 0; }
 
-/* A network is known before a job is rebuilt on it, wherever it stands: each transfer then follows from a recorded one, rather than from
- * one that was re-estimated for another network. Only another GPU keeps its place before it, for its links are what a network changes. */
+/* A network is known before a job is rebuilt on it, wherever it stands: each transfer then follows from a recorded one,
+ * rather than from one that was re-estimated for another network. Only another GPU keeps its place before it, for its
+ * links are what a network changes. */
 static void put_networks_first(struct lumos_option_list *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     size_t to = i;

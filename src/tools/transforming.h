@@ -1,5 +1,5 @@
-/* What the tools that change a graph share: the options that say how, and the changes in the order given (but for --unprofiled). To add a
- * what-if: a row here.
+/* What the tools that change a graph share: the options that say how, and the changes in the order given (but for
+ * --unprofiled). To add a what-if: a row here.
  */
 #ifndef LUMOS_TOOLS_TRANSFORMING_H
 #define LUMOS_TOOLS_TRANSFORMING_H

@@ -73,8 +73,8 @@ static inline uint64_t trace_word(const void *bytes) {
   return word;
 }
 
-/* Do these bytes stand at `place`? Their first and last words tell most of them apart. Nothing stands anywhere when there
- * are none. */
+/* Do these bytes stand at `place`? Their first and last words tell most of them apart. Nothing stands anywhere when
+ * there are none. */
 static inline bool trace_stands(const struct trace_seen *seen, const char *place) {
   if ((((trace_word(place) ^ seen->first) | (trace_word(place + seen->last_at) ^ seen->last)) & seen->mask) != 0) {
     return false;

@@ -211,8 +211,8 @@ static bool read_event(struct scan *scan, bool *expected) {
 static const char no_event[] = "neither an event nor a comma";
 static const char lost_bracket[] = "a bracket that does not end the list of events";
 
-/* Room for as many rows as the rest of the file has if it is like the part that was read, so that few are moved; what is
- * not needed is never touched. A file that thins out costs sixteen times its rows at the most. */
+/* Room for as many rows as the rest of the file has if it is like the part that was read, so that few are moved; what
+ * is not needed is never touched. A file that thins out costs sixteen times its rows at the most. */
 static size_t rows_ahead(const struct scan *scan, size_t count) {
   enum { MOST = 16 };
   double share = scan->window.share;

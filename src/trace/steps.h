@@ -65,8 +65,8 @@ bool lumos_trace_select_steps(struct trace_steps *steps, const struct lumos_trac
 /* When the first wanted step starts: the end of the step before, E_(k-1). Step k ends with its device tasks (its host
  * tasks when it has none), never before step k-1; before the first recorded step stands the end of the device work
  * launched before its mark, else its first host task's start. What ends with that step's own device work or later, or
- * when most of it has started, does not count: a stream runs in order, so it holds no step up. Device tasks stand in the
- * job from `first_task` on. */
+ * when most of it has started, does not count: a stream runs in order, so it holds no step up. Device tasks stand in
+ * the job from `first_task` on. */
 int64_t lumos_trace_step_base(struct trace_steps *steps, const struct lumos_job *job, size_t first_task);
 
 #endif

@@ -245,7 +245,8 @@ struct beside {
   double share, transferring, held;
 };
 
-/* A product lacks the SMs that collectives hold; what else it loses, to memory that they share, it loses beside transfers. */
+/* A product lacks the SMs that collectives hold; what else it loses, to memory that they share, it loses beside
+ * transfers. */
 static double lost_by_product(const struct lumos_contend *contend, const struct lumos_loss *loss,
                               const struct beside *beside, const struct lumos_contending *where) {
   double part = loss->share / (1 + loss->share);
@@ -288,8 +289,8 @@ static void note_error(const struct lumos_contend *contend, struct lumos_job *jo
                                "kernels of one shape beside communication and alone");
 }
 
-/* What transfers would take alone, by collective, ns; below 0: it keeps its time. One that is like none has the time of a model of
- * links, which knows of nothing beside it (cost/transfers.c). */
+/* What transfers would take alone, by collective, ns; below 0: it keeps its time. One that is like none has the time of
+ * a model of links, which knows of nothing beside it (cost/transfers.c). */
 static double *transfers_alone(const struct lumos_contend *contend, const struct lumos_job *job,
                                const uint32_t *likes) {
   double *alone = lumos_allocate(job->collectives.count * sizeof *alone + 1);
@@ -335,8 +336,8 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
   }
 }
 
-/* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; 0: it keeps its time.
- * False: the job cannot run. */
+/* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; 0: it keeps its
+ * time. False: the job cannot run. */
 static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, struct simulated *simulated,
                      const double *alone, const double *transfers, double step, struct change *change) {
   struct lumos_overlaps overlaps = find_overlaps(simulated);
@@ -380,8 +381,8 @@ void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *
   open_simulated(&simulated, contend, job, &contend->is);
   bool near = false;
   for (int i = 0; i < TIMES && done && !near; i++) {
-    /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes first: only
-     * half of the way at a time comes to rest between. */
+    /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes
+     * first: only half of the way at a time comes to rest between. */
     struct change change = {0, 0};
     done = lengthen(contend, job, &simulated, alone, transfers, i == 0 ? 1 : 0.5, &change);
     near = change.changed <= NEAR * change.all;

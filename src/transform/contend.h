@@ -1,5 +1,5 @@
-/* Kernels beside communication that a change moves, and transfers beside kernels and beside others on the same links: those that lose it get
- * faster, those that get it slower. */
+/* Kernels beside communication that a change moves, and transfers beside kernels and beside others on the same links:
+ * those that lose it get faster, those that get it slower. */
 #ifndef LUMOS_TRANSFORM_CONTEND_H
 #define LUMOS_TRANSFORM_CONTEND_H
 
@@ -35,17 +35,17 @@ struct lumos_contend {
 
 /* Before the change, then behind it: kernels take as much longer or shorter as more or less of them runs beside
  * communication, and transfers as more or less of them is slowed down, as the recording shows what that costs
- * (cost/contention.h, cost/sharing.h). Products lose as many SMs as collectives hold, of those recorded and of those that come
- * (cost/held.h); what else is lost, to memory that they share, is lost beside transfers, not beside communication that waits. A change
- * that moves nothing changes nothing.
- * `likes`: by task of the changed job, the one of the job before that it is like, or LUMOS_NONE, which ran beside none;
- * NULL: tasks are the same. The begin runs the engine, the end up to four times, until next to nothing changes. */
+ * (cost/contention.h, cost/sharing.h). Products lose as many SMs as collectives hold, of those recorded and of those
+ * that come (cost/held.h); what else is lost, to memory that they share, is lost beside transfers, not beside
+ * communication that waits. A change that moves nothing changes nothing. `likes`: by task of the changed job, the one
+ * of the job before that it is like, or LUMOS_NONE, which ran beside none; NULL: tasks are the same. The begin runs the
+ * engine, the end up to four times, until next to nothing changes. */
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job);
 void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
 /* The end in two parts, for several jobs that are made of one. */
 void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
-/* How fast a task of the job before the change ran beside what it overlapped; alone it takes its time times this. 1: the
- * job cannot run. O(1). */
+/* How fast a task of the job before the change ran beside what it overlapped; alone it takes its time times this. 1:
+ * the job cannot run. O(1). */
 double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task);
 void lumos_contend_free(struct lumos_contend *contend);
 

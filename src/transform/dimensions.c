@@ -9,9 +9,9 @@
 
 /* ---- Terms ---- */
 
-/* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads; D
- * one head's features; X batch x heads; 1 one; E experts; K those that a token takes; P pieces of a sequence, of which
- * each rank that shares it has two; L their length; in templates alone n: any number, which stays. */
+/* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads;
+ * D one head's features; X batch x heads; 1 one; E experts; K those that a token takes; P pieces of a sequence, of
+ * which each rank that shares it has two; L their length; in templates alone n: any number, which stays. */
 static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EKPL";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
@@ -211,8 +211,8 @@ static const struct lumos_term *find(const struct lumos_dimensions *dimensions, 
   return find_from(dimensions, letter, 0, size, skipped);
 }
 
-/* The vocabulary is one side of the embedding and of the head, whose other side is the model's features: with anything else it is
- * what the head makes of tokens. */
+/* The vocabulary is one side of the embedding and of the head, whose other side is the model's features: with anything
+ * else it is what the head makes of tokens. */
 static bool is_no_weight(const struct lumos_dimensions *dimensions, const char *form,
                          const struct program_dimensions *from) {
   bool wrong = false;
@@ -224,7 +224,8 @@ static bool is_no_weight(const struct lumos_dimensions *dimensions, const char *
   return wrong;
 }
 
-/* Two sides of a weight that are equal are different sizes where there are two such: as many heads x head_dim as hidden. */
+/* Two sides of a weight that are equal are different sizes where there are two such: as many heads x head_dim as
+ * hidden. */
 static bool take(const struct lumos_dimensions *dimensions, const char *form, int first_feature,
                  const struct program_dimensions *from, struct program_dimensions *to) {
   struct program_dimensions result = *from;
@@ -309,7 +310,8 @@ static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t s
   return find(dimensions, letter, size, 0) != NULL;
 }
 
-/* Rows, inner and columns together: both sides have the same inner, and of two features of one size the second is another. */
+/* Rows, inner and columns together: both sides have the same inner, and of two features of one size the second is
+ * another. */
 static void read_product(const struct lumos_dimensions *dimensions, const struct lumos_operation_rule *rule,
                          const struct program_dimensions *all, enum lumos_side side, struct inputs *inputs) {
   const struct program_dimensions *a = &all[rule->first], *b = &all[rule->second];
@@ -397,7 +399,8 @@ static bool may_be_words(const struct lumos_dimensions *dimensions) {
   return may;
 }
 
-/* Rows of tokens as wide as the model are divided among ranks; *to is their shape. `matrix`: what two dimensions are first of all. */
+/* Rows of tokens as wide as the model are divided among ranks; *to is their shape. `matrix`: what two dimensions are
+ * first of all. */
 static void scatter(const struct lumos_dimensions *dimensions, const char *matrix,
                     const struct program_dimensions *from, struct program_dimensions *to) {
   int last = from->count - 1;

@@ -1,9 +1,9 @@
 /* The shapes of ops when the model's sizes change.
  *
  * What a dimension is follows from what the tensor is: a tensor is laid against templates such as sequence x batch x
- * features, and takes the first in which every dimension is a size of the model, or a product of such. So a sequence that
- * is as long as the model is wide is told from it by its place. Of a matrix product the place of the tokens decides:
- * rows forward and of an input's gradient, the inner side of a weight's.
+ * features, and takes the first in which every dimension is a size of the model, or a product of such. So a sequence
+ * that is as long as the model is wide is told from it by its place. Of a matrix product the place of the tokens
+ * decides: rows forward and of an input's gradient, the inner side of a weight's.
  */
 #ifndef LUMOS_TRANSFORM_DIMENSIONS_H
 #define LUMOS_TRANSFORM_DIMENSIONS_H
@@ -23,7 +23,8 @@ struct lumos_term { /* a size, or a product of sizes, that a dimension may be */
 struct lumos_dimensions {
   struct lumos_term terms[LUMOS_TERM_LETTERS][LUMOS_MOST_TERMS];
   int counts[LUMOS_TERM_LETTERS];
-  /* Of one dimension that is none of them and at least `least`: a stretch of the parameters, which grows as these do. */
+  /* Of one dimension that is none of them and at least `least`: a stretch of the parameters, which grows as these
+   * do. */
   int64_t least;
   double parameters;
   double of_layers;  /* the same of layers alone, for stretches that are too short for an embedding, of */
@@ -39,8 +40,9 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
 /* Of work within a layer, where the vocabulary is no size. */
 struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions *dimensions);
 
-/* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known form, and stays as
- * it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which of them are tokens. O(length). */
+/* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known
+ * form, and stays as it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which
+ * of them are tokens. O(length). */
 bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const char *op, const char *shapes,
                              const char *dtypes, enum lumos_side side, struct lumos_text *out);
 

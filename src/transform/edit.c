@@ -68,9 +68,9 @@ void lumos_edit_profiled(struct lumos_job *job, uint32_t task, double moved, str
 }
 
 /* One standard deviation of the profiler's time, as a share of what is taken for it. Where steps were timed without the
- * profiler it lies between rank.profiler.least and 1, anywhere. Else it is read off the shortest stretches between rows,
- * which hold whatever an op does at least, while the profiler's own time varies: on a real trace 1,487 ns were read
- * for 950, on emulated ones 900 for up to 1,100. */
+ * profiler it lies between rank.profiler.least and 1, anywhere. Else it is read off the shortest stretches between
+ * rows, which hold whatever an op does at least, while the profiler's own time varies: on a real trace 1,487 ns were
+ * read for 950, on emulated ones 900 for up to 1,100. */
 static double profiler_sigma(const struct lumos_job *job) {
   static const double unknown = 0.3, by_root_12 = 0.289;
   double sigma = 0;

@@ -30,9 +30,9 @@ struct lumos_detail *lumos_edit_mark(struct lumos_job *job, struct lumos_task *t
 bool lumos_edit_scale(struct lumos_job *job, const char *verb, const char *argument, const char *specification,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* What a change makes of the profiler's CPU time is only known as well as that is. `moved`: how much of it the change moves,
- * of which tasks, that take so long now, dur and lag; each tells its common error.
- * `pace_sigma`: of the factor by which threads became faster, where that is assumed; else 0. */
+/* What a change makes of the profiler's CPU time is only known as well as that is. `moved`: how much of it the change
+ * moves, of which tasks, that take so long now, dur and lag; each tells its common error. `pace_sigma`: of the factor
+ * by which threads became faster, where that is assumed; else 0. */
 struct lumos_edit_profiler {
   double moved, whole, pace_sigma;
 };

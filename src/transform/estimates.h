@@ -9,8 +9,8 @@
 /* Give a task another duration; `common`: the id of the error that it shares, or LUMOS_NO_STRING. */
 void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_duration duration, lumos_string_id common);
 
-/* Durations by task, LUMOS_NO_DURATION where it stays. What tasks of a kind have in common is the error `id`.KIND, as the mean by time
- * of their common errors; `where`: "on another GPU"; `source`: where the errors come from. */
+/* Durations by task, LUMOS_NO_DURATION where it stays. What tasks of a kind have in common is the error `id`.KIND, as
+ * the mean by time of their common errors; `where`: "on another GPU"; `source`: where the errors come from. */
 void lumos_estimate_kernels(struct lumos_job *job, const struct lumos_duration *durations, const char *id,
                             const char *where, const char *source);
 

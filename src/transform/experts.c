@@ -27,7 +27,8 @@ static bool read_grouped(const char *op, const char *shapes, struct program_dime
   return grouped;
 }
 
-/* The product down has hidden columns, as the gradient of the one up has; of the two it is the narrower, or both are alike. */
+/* The product down has hidden columns, as the gradient of the one up has; of the two it is the narrower, or both are
+ * alike. */
 struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens) {
   struct lumos_experts found = {0};
   int64_t widest = 0;

@@ -1,5 +1,5 @@
-/* Experts of a model, from the shapes of their products: several weights in one tensor, whose rows another input groups, as PyTorch's
- * aten::_grouped_mm has them.
+/* Experts of a model, from the shapes of their products: several weights in one tensor, whose rows another input
+ * groups, as PyTorch's aten::_grouped_mm has them.
  */
 #ifndef LUMOS_TRANSFORM_EXPERTS_H
 #define LUMOS_TRANSFORM_EXPERTS_H
@@ -16,8 +16,8 @@ struct lumos_experts {
 /* Of a model with so many features, and so many tokens in a micro-batch (0: not known). O(spans). */
 struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens);
 
-/* How many products of two numbers the op of these shapes takes where another input says how its rows are grouped, wherever the groups
- * end; 0: it is no such op. */
+/* How many products of two numbers the op of these shapes takes where another input says how its rows are grouped,
+ * wherever the groups end; 0: it is no such op. */
 double lumos_grouped_products(const char *op, const char *shapes);
 
 #endif

@@ -1,6 +1,6 @@
-/* --gpu: the same program on another GPU. What every kernel takes there follows from the ratio of what the models of both
- * say of its work (cost/kernels.h), copies from their links, communication within nodes from the links between GPUs; the
- * network between nodes stays, and so does what the CPU takes.
+/* --gpu: the same program on another GPU. What every kernel takes there follows from the ratio of what the models of
+ * both say of its work (cost/kernels.h), copies from their links, communication within nodes from the links between
+ * GPUs; the network between nodes stays, and so does what the CPU takes.
  */
 #include "base/nearest.h"
 #include "base/text.h"
@@ -91,8 +91,8 @@ static void name_devices(struct edit *edit) {
   }
 }
 
-/* Communication holds as many SMs on either GPU, and takes of the memory's bandwidth what its links move. Several GPUs are
- * taken to be like the first. */
+/* Communication holds as many SMs on either GPU, and takes of the memory's bandwidth what its links move. Several GPUs
+ * are taken to be like the first. */
 static void contend_elsewhere(const struct edit *edit, struct lumos_contend *contend) {
   const struct lumos_device *from = lumos_kernels_device(edit->kernels, 0), *to = edit->to;
   if (from == NULL) {

@@ -1,6 +1,6 @@
-/* --jitter: durations of kernels vary from run to run, each by itself. What that does to a step is no sum: ranks wait for
- * the slowest. So durations stay, each gets an error of its own, and the simulation draws them (sim/ranges.c): the range of
- * its figures is their distribution.
+/* --jitter: durations of kernels vary from run to run, each by itself. What that does to a step is no sum: ranks wait
+ * for the slowest. So durations stay, each gets an error of its own, and the simulation draws them (sim/ranges.c): the
+ * range of its figures is their distribution.
  */
 #include "transform/edit.h"
 

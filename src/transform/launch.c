@@ -1,7 +1,7 @@
-/* --launch graph: the CPU's time if each pass were captured as a CUDA graph (sim/captured.h). Its first launch takes what
- * it took, as the launch of the graph; what the thread does from there to the last launch of the pass takes no time, for
- * it was done when the graph was captured, nor does its recording. What stands before the first launch and behind the last
- * stays, and so do kernels, the gaps between them and what streams wait for.
+/* --launch graph: the CPU's time if each pass were captured as a CUDA graph (sim/captured.h). Its first launch takes
+ * what it took, as the launch of the graph; what the thread does from there to the last launch of the pass takes no
+ * time, for it was done when the graph was captured, nor does its recording. What stands before the first launch and
+ * behind the last stays, and so do kernels, the gaps between them and what streams wait for.
  */
 #include "transform/edit.h"
 

@@ -1,6 +1,6 @@
-/* --network: another network between the GPUs. Every transfer takes what it took, by the ratio of what NCCL's model gives for
- * both networks (cost/transfers.h); of what was described nothing else changes,
- * but that kernels lose what runs beside them, or get it (contend.h).
+/* --network: another network between the GPUs. Every transfer takes what it took, by the ratio of what NCCL's model
+ * gives for both networks (cost/transfers.h); of what was described nothing else changes, but that kernels lose what
+ * runs beside them, or get it (contend.h).
  */
 #include "transform/network.h"
 #include "transform/contend.h"

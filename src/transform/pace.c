@@ -34,7 +34,8 @@ static struct lumos_times at_pace(void *context, uint32_t task, struct lumos_tim
   return (struct lumos_times){llround((double)own.dur * pace->factor), llround((double)own.lag * pace->factor)};
 }
 
-/* The mean of the simulated steps, but for the first of several, in which the profiler starts. 0: the job cannot run. */
+/* The mean of the simulated steps, but for the first of several, in which the profiler starts. 0: the job cannot
+ * run. */
 static double run(struct pace *pace, double factor) {
   const struct lumos_variant variant = {.context = pace, .times = at_pace, .threads = true};
   const struct lumos_engine_order order = {.variant = &variant};
@@ -55,9 +56,9 @@ static double run(struct pace *pace, double factor) {
   return sum;
 }
 
-/* Of ten recordings of examples/record/train_gpt.py on an H100 and an H200 whose threads held them up (own GPT, llama; 512 to 768
- * features; shapes recorded), steps without the profiler took 0.41 to 0.64 times as long: 0.50 in the middle, with a standard deviation of
- * 0.14. As wide again as threads of one program differ from process to process. */
+/* Of ten recordings of examples/record/train_gpt.py on an H100 and an H200 whose threads held them up (own GPT, llama;
+ * 512 to 768 features; shapes recorded), steps without the profiler took 0.41 to 0.64 times as long: 0.50 in the
+ * middle, with a standard deviation of 0.14. As wide again as threads of one program differ from process to process. */
 static const struct lumos_pace USUAL = {0.5, 0.25, 1, 0};
 static const double NEAR = 0.002, HOLD = 0.03; /* of a step: steps differ by more than the first. Chosen */
 
@@ -76,7 +77,8 @@ static bool computes(const struct pace *pace, double step) {
   return sum >= MOST * step * (double)pace->steps;
 }
 
-/* Threads explain what lies between a step with them as recorded and one with none; only the rest is what kernels took. */
+/* Threads explain what lies between a step with them as recorded and one with none; only the rest is what kernels
+ * took. */
 static void find_clock(const struct pace *pace, double timed, double own, double alone, struct lumos_pace *found) {
   double off = timed > own ? timed / own - 1 : timed < alone ? timed / alone - 1 : 0;
   if (computes(pace, own) && fabs(off) >= LEAST_CLOCK) {

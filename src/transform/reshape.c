@@ -1,9 +1,9 @@
 /* --hidden, --seq and the like: the same program with a model of other sizes.
  *
- * Every op keeps its place, and the CPU its time. The shapes of ops change (dimensions.h), and with them what their kernels multiply
- * and move: each takes its time by the ratio of what the trace's own kernels say of both shapes (cost/kernels.h). Communication
- * moves as many times as many bytes as its tensors have elements. What shapes do not show goes by what it works on: the
- * parameters, if it is the optimizer's, else the activations.
+ * Every op keeps its place, and the CPU its time. The shapes of ops change (dimensions.h), and with them what their
+ * kernels multiply and move: each takes its time by the ratio of what the trace's own kernels say of both shapes
+ * (cost/kernels.h). Communication moves as many times as many bytes as its tensors have elements. What shapes do not
+ * show goes by what it works on: the parameters, if it is the optimizer's, else the activations.
  */
 #include "transform/reshape.h"
 
@@ -339,7 +339,8 @@ static bool computes(const struct lumos_job *job, const struct lumos_task *task)
   return lumos_on_stream(job, task) && !lumos_is_communication(task->kind);
 }
 
-/* Kernels that were launched before the recording have no shapes: they take as many times as long as others of their name. */
+/* Kernels that were launched before the recording have no shapes: they take as many times as long as others of their
+ * name. */
 static void follow_like(struct reshaping *reshaping, struct lumos_duration *durations) {
   struct like {
     double was, now, common, own;
@@ -523,8 +524,8 @@ static bool has_columns(const struct reshaping *reshaping, int64_t columns) {
   return false;
 }
 
-/* A tensor is told by its sizes alone: where two widths of the recorded model are the same number, and change by different factors,
- * it may be taken for the wrong one. */
+/* A tensor is told by its sizes alone: where two widths of the recorded model are the same number, and change by
+ * different factors, it may be taken for the wrong one. */
 static void note_alike(const struct reshaping *reshaping) {
   const int64_t *was = reshaping->sizes.was, *now = reshaping->sizes.now;
   bool known = was[LUMOS_HEADS] != LUMOS_ABSENT && was[LUMOS_KV_HEADS] != LUMOS_ABSENT &&
@@ -564,7 +565,8 @@ static void record(struct lumos_job *job, const char *argument) {
   }
 }
 
-/* In how many parts shards have a sequence; where that is not known they may have one each. False: it cannot be divided so. */
+/* In how many parts shards have a sequence; where that is not known they may have one each. False: it cannot be divided
+ * so. */
 static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
   struct lumos_sizes *sizes = &reshaping->sizes;
   if (reshaping->ops == NULL && sizes->shards_were > 1 && lumos_parts_recorded(reshaping->job) != LUMOS_SWITCH_OFF) {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is an op around it one of a forward pass, which autograd numbers? Checkpoints compute such again in backward nodes. */
+/* Is an op around it one of a forward pass, which autograd numbers? Checkpoints compute such again in backward
+ * nodes. */
 static bool is_again(const struct lumos_job *job, size_t s) {
   uint32_t span = (uint32_t)s;
   for (size_t depth = 0; span != LUMOS_NONE && depth < job->spans.count; depth++) {
@@ -21,7 +22,8 @@ static bool is_again(const struct lumos_job *job, size_t s) {
   return false;
 }
 
-/* By span: the innermost node of autograd around a product of two matrices; LUMOS_NONE: it is not one, or there is none. */
+/* By span: the innermost node of autograd around a product of two matrices; LUMOS_NONE: it is not one, or there is
+ * none. */
 static uint32_t *find_nodes(const struct lumos_job *job) {
   static const char engine[] = "autograd::engine::evaluate_function";
   uint32_t *nodes = lumos_allocate(job->spans.count * sizeof *nodes + 1);

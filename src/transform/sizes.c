@@ -35,7 +35,8 @@ static int32_t *member_of(struct lumos_model_description *model, int size) {
   return (int32_t *)(void *)((char *)model + members[size].offset);
 }
 
-/* Feed-forward blocks of which each token takes some: one product of several weights, of which the model record says nothing. */
+/* Feed-forward blocks of which each token takes some: one product of several weights, of which the model record says
+ * nothing. */
 static void read_experts(const struct lumos_job *job, struct lumos_sizes *sizes) {
   const int64_t *was = sizes->was;
   if (was[LUMOS_FFN] != LUMOS_ABSENT || was[LUMOS_HIDDEN] == LUMOS_ABSENT) {

@@ -27,8 +27,8 @@ struct lumos_sizes {
 };
 
 /* What `argument`, such as "hidden=4096,heads=32", makes of the job's model. What is not named follows: ffn, and heads
- * times head_dim, keep their ratio to hidden; kv_heads theirs to heads. False: a name or number is wrong, the recorded size
- * is not known, or the sizes do not divide as they must. */
+ * times head_dim, keep their ratio to hidden; kv_heads theirs to heads. False: a name or number is wrong, the recorded
+ * size is not known, or the sizes do not divide as they must. */
 bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
                       struct lumos_error *error) LUMOS_MUST_CHECK;
 

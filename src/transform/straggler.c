@@ -1,5 +1,5 @@
-/* --straggler: one rank's GPU is slower, as one with a lower clock is: its kernels take longer, its copies and transfers
- * do not. Others wait for it where they meet, and kernels lose to communication that waits (contend.h).
+/* --straggler: one rank's GPU is slower, as one with a lower clock is: its kernels take longer, its copies and
+ * transfers do not. Others wait for it where they meet, and kernels lose to communication that waits (contend.h).
  */
 #include "transform/contend.h"
 #include "transform/edit.h"

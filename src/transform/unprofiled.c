@@ -1,7 +1,7 @@
 /* --unprofiled: the job as it would run without the profiler. What recording takes on the threads is taken out of their
  * tasks' durations and of the time between them; then, where steps were timed without the profiler and are still
- * shorter, threads are sped up until the simulated ones take as long (pace.h). Where none were timed, what tracing costs within
- * calls and ops stays, which a note says.
+ * shorter, threads are sped up until the simulated ones take as long (pace.h). Where none were timed, what tracing
+ * costs within calls and ops stays, which a note says.
  */
 #include "base/text.h"
 #include "graph/profiler.h"
@@ -51,8 +51,8 @@ static void take_out(struct lumos_job *job, uint32_t t, struct lumos_profiled pa
   }
 }
 
-/* Kernels as they ran in the steps that were timed. What lies between those and the recorded ones is the difference of two recordings of
- * one job, so another such may lie as far off. */
+/* Kernels as they ran in the steps that were timed. What lies between those and the recorded ones is the difference of
+ * two recordings of one job, so another such may lie as far off. */
 static void at_clock(struct lumos_job *job, const struct lumos_pace *pace) {
   bool scales = pace->device != 1;
   for (uint32_t t = 0; t < job->tasks.count && scales; t++) {
@@ -81,8 +81,8 @@ static void at_clock(struct lumos_job *job, const struct lumos_pace *pace) {
   }
 }
 
-/* The pace of threads once the stretches between rows are as short as that; of a recording alone: a changed job takes another time
- * than its recording's steps that were timed. */
+/* The pace of threads once the stretches between rows are as short as that; of a recording alone: a changed job takes
+ * another time than its recording's steps that were timed. */
 static void speed_up(struct lumos_job *job, bool recorded, struct lumos_edit_profiler *profiler) {
   struct lumos_pace pace = recorded ? lumos_pace_find(job) : (struct lumos_pace){1, 0, 1, 0};
   profiler->pace_sigma = pace.sigma;

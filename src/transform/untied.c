@@ -63,8 +63,8 @@ void lumos_note_untied_threads(struct lumos_job *job) {
   }
 }
 
-/* Much: one part in so many of what streams do. Chosen: with less, waiting that stays moves a step by less than others of
- * a prediction's errors. */
+/* Much: one part in so many of what streams do. Chosen: with less, waiting that stays moves a step by less than others
+ * of a prediction's errors. */
 enum { MUCH_ONE_IN = 20 };
 
 /* 0 where they take little. */

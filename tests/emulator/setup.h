@@ -102,8 +102,8 @@ enum left_out {
 };
 enum { MOST_LEFT_OUT_OPS = 16 };
 
-/* What a trace tells: as Kineto did in that year; in 2024 without numbers of collectives, in 2022 without a word of them;
- * or of CUDA's activity alone, without ops. */
+/* What a trace tells: as Kineto did in that year; in 2024 without numbers of collectives, in 2022 without a word of
+ * them; or of CUDA's activity alone, without ops. */
 enum form { FORM_2026, FORM_2024, FORM_2022, FORM_CUDA, FORMS };
 
 /* Transfers between two ranks, or all of one (both are it), and of every group that has both, take so many times as

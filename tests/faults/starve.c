@@ -1,8 +1,9 @@
-/* Preloaded into a tool: its allocation number LUMOS_STARVE_AT is refused, counted from 1 in all threads; 0: none. At the end the count goes to
- * the file LUMOS_STARVE_COUNT, where that is set. With LUMOS_STARVE_CALL=NAME it is calls of that name that are counted, of which one fails, or, as
- * "short-read" and "short-write", does only a part; with "any" it is all calls below, of whatever name: what the tool itself calls, not what the C
- * library does for it. LUMOS_STARVE_AND=N: so does number N. LUMOS_STARVE_NAMES=yes: the file system knows no files without a name. Messages are never
- * refused.
+/* Preloaded into a tool: its allocation number LUMOS_STARVE_AT is refused, counted from 1 in all threads; 0: none. At
+ * the end the count goes to the file LUMOS_STARVE_COUNT, where that is set. With LUMOS_STARVE_CALL=NAME it is calls of
+ * that name that are counted, of which one fails, or, as "short-read" and "short-write", does only a part; with "any"
+ * it is all calls below, of whatever name: what the tool itself calls, not what the C library does for it.
+ * LUMOS_STARVE_AND=N: so does number N. LUMOS_STARVE_NAMES=yes: the file system knows no files without a name. Messages
+ * are never refused.
  */
 #include <dirent.h>
 #include <dlfcn.h>

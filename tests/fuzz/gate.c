@@ -1,5 +1,6 @@
-/* Fuzzer: any bytes as thresholds and, behind a byte 0, as a report, which is tested and its own baseline. Either is refused with a reason, or every
- * form that is written is UTF-8 and names as many metrics as there are thresholds; against itself nothing regresses.
+/* Fuzzer: any bytes as thresholds and, behind a byte 0, as a report, which is tested and its own baseline. Either is
+ * refused with a reason, or every form that is written is UTF-8 and names as many metrics as there are thresholds;
+ * against itself nothing regresses.
  */
 #include "fuzz.h"
 

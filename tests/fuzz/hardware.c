@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as a table of GPUs. It is refused with a reason, or every device of it has figures that a GPU can have, and is found by its name,
- * by the beginning of that, and by whatever its patterns fit.
+/* Fuzzer: any bytes as a table of GPUs. It is refused with a reason, or every device of it has figures that a GPU can
+ * have, and is found by its name, by the beginning of that, and by whatever its patterns fit.
  */
 #include "cost/hardware.h"
 #include "fuzz.h"

@@ -1,5 +1,6 @@
-/* Fuzzer: any bytes as nights of a history, parted by bytes 0: a report, what its gate found, the next night's report and so on. What is no report
- * is refused with a reason. All of them become a page, which is UTF-8 and whole, whatever they hold.
+/* Fuzzer: any bytes as nights of a history, parted by bytes 0: a report, what its gate found, the next night's report
+ * and so on. What is no report is refused with a reason. All of them become a page, which is UTF-8 and whole, whatever
+ * they hold.
  */
 #include "history/history.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as a description of a model. It is refused with a reason, or it has whole numbers from 1 on alone, and the job that it is given to is
- * sound, says who gave it, and keeps what the description does not name.
+/* Fuzzer: any bytes as a description of a model. It is refused with a reason, or it has whole numbers from 1 on alone,
+ * and the job that it is given to is sound, says who gave it, and keeps what the description does not name.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Fuzzer: any bytes as the description of a network. It is refused with a reason, or its figures are those of a network, and it is the same one when it is
- * written and read again.
+/* Fuzzer: any bytes as the description of a network. It is refused with a reason, or its figures are those of a
+ * network, and it is the same one when it is written and read again.
  */
 #include "cost/network.h"
 #include "fuzz.h"

@@ -1,6 +1,7 @@
-/* Fuzzer: any bytes as the plan of a sweep: its grid of configurations and, each behind a byte 0, files of predicted ones, which are joined. A grid is
- * refused with a reason, or gives configurations that are no more than its values make. Files are refused with a reason, or become lines that read back to
- * the same lines, and a page that is UTF-8 and whole.
+/* Fuzzer: any bytes as the plan of a sweep: its grid of configurations and, each behind a byte 0, files of predicted
+ * ones, which are joined. A grid is refused with a reason, or gives configurations that are no more than its values
+ * make. Files are refused with a reason, or become lines that read back to the same lines, and a page that is UTF-8 and
+ * whole.
  */
 #include "fuzz.h"
 #include "sweep/grid.h"

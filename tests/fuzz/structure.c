@@ -1,6 +1,7 @@
-/* How inputs of JSON are mutated: by values, members, items and lines, so that what a mutation leaves is mostly JSON that a reader goes deep into.
- * Several texts may follow each other, parted by line ends or bytes 0, and bytes that are no JSON are passed over. Names and values of the format are
- * the words of the fuzzer's dictionary. Linked to the fuzzers of such formats in the place of libFuzzer's own mutator, which does one in ten mutations.
+/* How inputs of JSON are mutated: by values, members, items and lines, so that what a mutation leaves is mostly JSON
+ * that a reader goes deep into. Several texts may follow each other, parted by line ends or bytes 0, and bytes that are
+ * no JSON are passed over. Names and values of the format are the words of the fuzzer's dictionary. Linked to the
+ * fuzzers of such formats in the place of libFuzzer's own mutator, which does one in ten mutations.
  */
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* Fuzzer: the trace reader over any bytes but the first, which chooses options: traces, parted by lines of a byte 0, as the files of one job. Whatever it
- * accepts is a sound job, in which no time of a thread is lost; a small window gives the same rows as a large one.
+/* Fuzzer: the trace reader over any bytes but the first, which chooses options: traces, parted by lines of a byte 0, as
+ * the files of one job. Whatever it accepts is a sound job, in which no time of a thread is lost; a small window gives
+ * the same rows as a large one.
  */
 #include "fuzz.h"
 

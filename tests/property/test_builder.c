@@ -1,7 +1,7 @@
 /* Property: a job made of all pieces of another one, in any order, is the same job: its records, own times and run.
  *
- * Random programs have calls, launches, events, waits, hand-overs, boundaries and collectives, and no spans, segments or
- * peers: those of tests/unit/test_job_builder.c have some.
+ * Random programs have calls, launches, events, waits, hand-overs, boundaries and collectives, and no spans, segments
+ * or peers: those of tests/unit/test_job_builder.c have some.
  */
 #include "random_variant.h"
 #include "unit/copied_job.h"

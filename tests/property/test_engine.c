@@ -206,8 +206,8 @@ static void remove_some(struct lumos_job *job) {
   free(gone);
 }
 
-/* What is left of hand-overs, by hand: from the last task that stays at or before the source, to the first that stays at
- * or behind the task that goes on, both as they are numbered then. */
+/* What is left of hand-overs, by hand: from the last task that stays at or before the source, to the first that stays
+ * at or behind the task that goes on, both as they are numbered then. */
 struct handovers {
   struct lumos_dep of[8];
   size_t count;

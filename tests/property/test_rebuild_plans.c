@@ -1,6 +1,6 @@
-/* Drawn configurations of recorded jobs with shards, stages and replicas: each is refused with what to do, or its plan is one
- * that a cluster could carry out; and no plan is that lacks a collective, or a rank. The jobs are those of the emulated
- * cluster. */
+/* Drawn configurations of recorded jobs with shards, stages and replicas: each is refused with what to do, or its plan
+ * is one that a cluster could carry out; and no plan is that lacks a collective, or a rank. The jobs are those of the
+ * emulated cluster. */
 #include "unit/stream_unit.h"
 
 #include "rebuild/legal.h"

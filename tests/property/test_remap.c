@@ -1,7 +1,7 @@
 /* Property: records end where they are sent, with what they refer to, whatever the others do.
  *
- * Where to is drawn in each of the ways in which jobs move theirs: ranks whose records change places among themselves, records added behind
- * all others that go between them, records that go, and any order at all.
+ * Where to is drawn in each of the ways in which jobs move theirs: ranks whose records change places among themselves,
+ * records added behind all others that go between them, records that go, and any order at all.
  */
 #include "random_job.h"
 #include "unit/unit.h"

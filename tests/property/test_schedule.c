@@ -99,8 +99,8 @@ static void none_with_passes_in_another_order_is(void **context) {
   }
 }
 
-/* As many micro-batches as GPipe holds are too many for 1F1B, and what 1F1B holds at its first stage for a schedule that
- * is said to be of fewer. */
+/* As many micro-batches as GPipe holds are too many for 1F1B, and what 1F1B holds at its first stage for a schedule
+ * that is said to be of fewer. */
 static void no_stage_holds_more_than_its_schedule_says(void **context) {
   (void)context;
   struct pipeline pipeline;

@@ -2,8 +2,8 @@
  * and of a change to it.
  *
  * Random traces of one to three ranks, which no program could have left: kernels within kernels on a stream, kernels
- * that nothing launched, launches of nothing, one launch of several kernels, waits for whatever is there, collectives of
- * some ranks only, steps that cut through all of it.
+ * that nothing launched, launches of nothing, one launch of several kernels, waits for whatever is there, collectives
+ * of some ranks only, steps that cut through all of it.
  *
  * LUMOS_SEED chooses other traces.
  */

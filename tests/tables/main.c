@@ -1,11 +1,15 @@
-/* What the models of src/cost say of shapes that were not recorded, for whoever holds them against published tables (examples/paper).
+/* What the models of src/cost say of shapes that were not recorded, for whoever holds them against published tables
+ * (examples/paper).
  *
- *   model-tables STREAM products               the stream's matrix products in other shapes; a line of input: ROWS INNER COLUMNS
+ *   model-tables STREAM products               the stream's matrix products in other shapes; a line of input: ROWS
+ *     INNER COLUMNS
  *   model-tables STREAM gpu NAME               each of the stream's kernels on another GPU; no input
- *   model-tables STREAM transfers [NETWORK]    transfers in other shapes, over the network of a file; a line: OP BYTES RANKS NODES
+ *   model-tables STREAM transfers [NETWORK]    transfers in other shapes, over the network of a file; a line: OP BYTES
+ *     RANKS NODES
  *
- * STREAM is of lumos-graph. Each answer is a line: ns, and the lowest and the highest of the range of 90 %, as ranges have errors
- * (src/sim/ranges.c). A product is predicted from the recorded one whose operations are nearest in number, the first of several.
+ * STREAM is of lumos-graph. Each answer is a line: ns, and the lowest and the highest of the range of 90 %, as ranges
+ * have errors (src/sim/ranges.c). A product is predicted from the recorded one whose operations are nearest in number,
+ * the first of several.
  */
 #include "cost/kernel_cost.h"
 #include "cost/kernels.h"

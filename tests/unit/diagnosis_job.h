@@ -100,8 +100,8 @@ static inline void forget(struct lumos_job *job, struct lumos_diagnosis *diagnos
   lumos_job_free(job);
 }
 
-/* Rank 1 computes 60 of 100 ms, waits for 3 and is idle for 37; the others wait for 38. It is late by 36 ms of its CPU. Of
- * the mean waiting of (38 + 3 + 38) / 3 = 26.3 ms 2 x 36 / 3 = 24 are its: left are 2.33 ms. */
+/* Rank 1 computes 60 of 100 ms, waits for 3 and is idle for 37; the others wait for 38. It is late by 36 ms of its CPU.
+ * Of the mean waiting of (38 + 3 + 38) / 3 = 26.3 ms 2 x 36 / 3 = 24 are its: left are 2.33 ms. */
 static inline struct lumos_job *late_job(int64_t compute, int64_t host) {
   const struct parts parts[] = {{.compute = MS(62), .wait = MS(38)},
                                 {.compute = MS(60), .wait = MS(3), .idle = MS(37)},

@@ -1,4 +1,5 @@
-/* Numbers as text, eight digits at a time: what is written is what printf writes, and what is read ends where it does. */
+/* Numbers as text, eight digits at a time: what is written is what printf writes, and what is read ends where it
+ * does. */
 #include "unit/unit.h"
 
 #include "base/digits.h"

@@ -490,7 +490,8 @@ static void expect_sizes(const struct lumos_comparison *comparison, int64_t time
 }
 
 /* In both layers mm runs first with a narrow input, then with a wide one, and both become wider: by the order in which
- * they run each has its counterpart, over all layers. The two shapes of B's bmm have one in A, so that none is theirs. */
+ * they run each has its counterpart, over all layers. The two shapes of B's bmm have one in A, so that none is
+ * theirs. */
 static void other_shapes_find_their_counterparts(void **state) {
   (void)state;
   static const struct kernel one[] = {
@@ -525,7 +526,8 @@ static void other_shapes_find_their_counterparts(void **state) {
 }
 
 /* On two streams: compute 0-50 counts though communication began with it, then that one's rest 50-80, though a copy
- * began before it ended; of the copy only what is after all, 80-90. Within compute the one that started first counts. */
+ * began before it ended; of the copy only what is after all, 80-90. Within compute the one that started first
+ * counts. */
 static void what_runs_together_counts_once(void **state) {
   (void)state;
   static const struct kernel overlapping[] = {
@@ -582,8 +584,8 @@ static void noise_is_a_students_interval(void **state) {
 }
 
 /* Variances at the quantiles of 5 times an F distribution of 4 and 6 degrees, (i + 0.5) / 400: what a prior of variance
- * 5 and 6 degrees gives. F(4, 6) has the distribution function 1 - u^3 (4 - 3 u) with u = 6 / (6 + 4 x), which is inverted by
- * halving. */
+ * 5 and 6 degrees gives. F(4, 6) has the distribution function 1 - u^3 (4 - 3 u) with u = 6 / (6 + 4 x), which is
+ * inverted by halving. */
 static void rows_show_what_they_have_in_common(void **state) {
   (void)state;
   enum { ROWS = 400 };

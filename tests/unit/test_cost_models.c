@@ -66,8 +66,8 @@ static void what_is_long_and_narrow_is_bound_by_memory(void **state) {
   expect(lumos_reached_peak(&a100, LUMOS_FP16), 0.869 * 19500);
 }
 
-/* Half the head's dimension and twice the heads: as many operations, and twice as many exponentials. Of a causal mask of one
- * block half is empty, of eight one in nine. */
+/* Half the head's dimension and twice the heads: as many operations, and twice as many exponentials. Of a causal mask
+ * of one block half is empty, of eight one in nine. */
 static void attention_is_products_and_exponentials(void **state) {
   (void)state;
   struct lumos_product_shape shape = {
@@ -194,8 +194,8 @@ static void networks_are_read(void **state) {
   }
 }
 
-/* Three kernels of three names, of one op with shapes or without, run 100 alone, and four times beside communication that ends with them, 150: a third of that
- * time is lost, and a kernel takes half as much more. */
+/* Three kernels of three names, of one op with shapes or without, run 100 alone, and four times beside communication
+ * that ends with them, 150: a third of that time is lost, and a kernel takes half as much more. */
 static struct lumos_job *contended_of(int names, const char *kind, const char *shapes) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"
@@ -235,8 +235,8 @@ static struct lumos_job *contended(int names, const char *kind) {
   return contended_of(names, kind, ",'shapes':'[[8,8],[8,8]]'");
 }
 
-/* Products of so many sizes, four of each in a forward pass, 100 alone, and four with their sides in another order in the backward pass, 150
- * beside communication that ends with them. */
+/* Products of so many sizes, four of each in a forward pass, 100 alone, and four with their sides in another order in
+ * the backward pass, 150 beside communication that ends with them. */
 static struct lumos_job *forward_alone(int sizes) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,9000],'base':0," JOB_TEXT_COVERAGE "}\n"

@@ -51,8 +51,9 @@ static void a_pair(void **state) {
   expect_us(lumos_nccl_time(&links, LUMOS_PAIRING, 2e6, 2, 2), 130);
 }
 
-/* Of eight H100s as a public trace shows them (nanogpt): 24 blocks for all-gathers of 75 MB, one for those of 2 kB. As NCCL prints
- * them: 16 for what the switch adds up, which it does from three on; two for every network card of a node. */
+/* Of eight H100s as a public trace shows them (nanogpt): 24 blocks for all-gathers of 75 MB, one for those of 2 kB. As
+ * NCCL prints them: 16 for what the switch adds up, which it does from three on; two for every network card of a
+ * node. */
 static void channels(void **state) {
   (void)state;
   struct lumos_links links = lumos_links_of(NULL);

@@ -77,8 +77,8 @@ static void attention(void **state) {
   assert_false(lumos_operation_of(rule, "[[2, 4, 1, 16], [2, 4, 8, 16], [2, 4, 8, 16], []]", BF16, &unknown).square);
 }
 
-/* As above: each of the 4 heads of queries does its products, whoever else uses its keys and values. Forward all four are
- * moved once, backward twice: 2 bytes times 1024 + 256 + 256 + 1024. */
+/* As above: each of the 4 heads of queries does its products, whoever else uses its keys and values. Forward all four
+ * are moved once, backward twice: 2 bytes times 1024 + 256 + 256 + 1024. */
 static void keys_and_values_of_fewer_heads(void **state) {
   (void)state;
   expect("aten::_scaled_dot_product_flash_attention", "[[2, 4, 8, 16], [2, 1, 8, 16], [2, 1, 8, 16]]", BF16, 32768,

@@ -1,5 +1,6 @@
-/* How much of a transfer others share, and what that costs, worked out on paper; times in nanoseconds. Ranks 0 and 1 reduce on s8, rank 0
- * from 100 to 200 and rank 1 from 300 to 400 of its own clock, and each reduces with others, who left no trace, on s9. */
+/* How much of a transfer others share, and what that costs, worked out on paper; times in nanoseconds. Ranks 0 and 1
+ * reduce on s8, rank 0 from 100 to 200 and rank 1 from 300 to 400 of its own clock, and each reduces with others, who
+ * left no trace, on s9. */
 #include "job_text.h"
 
 #include "cost/sharing.h"
@@ -63,8 +64,8 @@ static void the_slowest_member_counts(void **state) {
   expect_share(JOB("both", "2"), 16, 0.4);
 }
 
-/* Without bytes all of it is latency, which nothing slows down. With kernels in place of the others' transfers GPUs compute for 20 and 30 of
- * 2 x 100. */
+/* Without bytes all of it is latency, which nothing slows down. With kernels in place of the others' transfers GPUs
+ * compute for 20 and 30 of 2 x 100. */
 static void what_passes_is_slowed_down(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(JOB("both", "2"));
@@ -87,15 +88,15 @@ static void what_passes_is_slowed_down(void **state) {
 static void other_links_are_not_shared(void **state) {
   (void)state;
   expect_share(JOB("both", "2"), 8, 0);
-  /* Nodes of two: 0 and 1 are on one, 2 and 3 on the next, so that their all-reduce takes the network, too. All four are free
-   * for 0.6 x 0.6 of the time. */
+  /* Nodes of two: 0 and 1 are on one, 2 and 3 on the next, so that their all-reduce takes the network, too. All four
+   * are free for 0.6 x 0.6 of the time. */
   expect_share(JOB("four", "4"), 2, 1 - 0.36);
   /* On one node of four it does not. */
   expect_share(JOB("four", "4"), 4, 0);
 }
 
-/* How unsure an all-reduce is that ranks 0 and 1, on one node, or 0 and 8, on two, had, among so many others. With two shapes there is
- * nothing to leave out: 15 % of a model; and 10 % more over links that neither took. */
+/* How unsure an all-reduce is that ranks 0 and 1, on one node, or 0 and 8, on two, had, among so many others. With two
+ * shapes there is nothing to leave out: 15 % of a model; and 10 % more over links that neither took. */
 static void links_that_nobody_took_are_less_sure(void **state) {
   (void)state;
   static const struct {
@@ -123,7 +124,8 @@ static void add(struct lumos_shared_transfers *transfers, uint64_t shape, double
   lumos_vector_push(transfers, ((struct lumos_shared_transfer){shape, ns, {share, 0}}));
 }
 
-/* What shares a link for a quarter, half, three quarters of its time and loses half of that takes 8/7, 4/3, 8/5 as long. */
+/* What shares a link for a quarter, half, three quarters of its time and loses half of that takes 8/7, 4/3, 8/5 as
+ * long. */
 static void half_of_it_is_lost(void **state) {
   (void)state;
   struct lumos_shared_transfers transfers = {0};
@@ -150,8 +152,8 @@ static void add_beside(struct lumos_shared_transfers *transfers, uint64_t shape,
   lumos_vector_push(transfers, ((struct lumos_shared_transfer){shape, ns, {share, computing}}));
 }
 
-/* Half of what is shared and a fifth of what lies beside kernels: 1 / (1 - 0.5 s) / (1 - 0.2 c) as long. Where they take turns, so that all of a
- * transfer is one or the other, what is shared explains it. */
+/* Half of what is shared and a fifth of what lies beside kernels: 1 / (1 - 0.5 s) / (1 - 0.2 c) as long. Where they
+ * take turns, so that all of a transfer is one or the other, what is shared explains it. */
 static void kernels_slow_transfers_down(void **state) {
   (void)state;
   struct lumos_shared_transfers transfers = {0};

@@ -194,8 +194,9 @@ static void test_a_launch_holds_the_next_node_when_the_first_goes(void **state) 
   lumos_job_free(job);
 }
 
-/* One graph on two streams: kernels of these lengths on s7, 1 us apart, of which after every `turn` one on s8, which `lasts`,
- * waits for the last, 3 us, and the next on s7 for that one, `behind` it. All is launched by a call from 0 to 5 us. */
+/* One graph on two streams: kernels of these lengths on s7, 1 us apart, of which after every `turn` one on s8, which
+ * `lasts`, waits for the last, 3 us, and the next on s7 for that one, `behind` it. All is launched by a call from 0 to
+ * 5 us. */
 struct two_streams {
   struct lumos_job *job;
   uint32_t kernels[60], waiting[20];
@@ -265,8 +266,8 @@ static void test_a_node_that_starts_later_waited_for_something_else(void **state
   lumos_job_free(two.job);
 }
 
-/* Kernels of 5 us, an end every 6: of instants five in six lie within 5 us of one. Of 6 to 9 that wait on s8 chance could
- * have put all there. */
+/* Kernels of 5 us, an end every 6: of instants five in six lie within 5 us of one. Of 6 to 9 that wait on s8 chance
+ * could have put all there. */
 static void test_what_chance_would_show_as_well_is_not_believed(void **state) {
   (void)state;
   struct two_streams two = graph_of(6, 9, 5 * US, 20 * US, 3 * US);

@@ -273,8 +273,8 @@ static void of_shifts_that_fit_alike_the_clocks_decide(void **state) {
   lumos_job_free(job);
 }
 
-/* Two ranks without a collective: rank 0 sends so often, in irregular intervals, to rank 1, whose clock is 3 ms ahead and
- * each of whose receives ends `later` than the one before. With a `custom` kernel instead nobody says who sends. */
+/* Two ranks without a collective: rank 0 sends so often, in irregular intervals, to rank 1, whose clock is 3 ms ahead
+ * and each of whose receives ends `later` than the one before. With a `custom` kernel instead nobody says who sends. */
 static struct lumos_clock clock_of_transfers(int count, int64_t later, bool numbered, const char *custom) {
   struct lumos_job *job = new_ranks(2);
   add_group(job, "0", 2);
@@ -315,8 +315,8 @@ static void without_collectives_other_kernels_tell_clocks(void **state) {
 
 static void clocks_of_collectives_need_no_others(void **state) {
   (void)state;
-  /* Five all-reduces say that the clocks agree, five transfers 30 us apart, shorter ones, that they do not. A third rank meets rank 1 in
-   * transfers alone, whose ends lie 30 us apart, too. */
+  /* Five all-reduces say that the clocks agree, five transfers 30 us apart, shorter ones, that they do not. A third
+   * rank meets rank 1 in transfers alone, whose ends lie 30 us apart, too. */
   struct lumos_job *job = new_ranks(3);
   add_group(job, "0", 2);
   for (uint32_t rank = 0; rank < 3; rank++) {

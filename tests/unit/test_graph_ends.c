@@ -126,8 +126,8 @@ static struct lumos_job *new_known_group(void) {
   return job;
 }
 
-/* How many of a known group's kernels are joined, of which each rank has so many; those of rank 1 end `late` later, every
- * third of them. */
+/* How many of a known group's kernels are joined, of which each rank has so many; those of rank 1 end `late` later,
+ * every third of them. */
 static size_t joined_of_known(int one, int other, int64_t late) {
   struct lumos_job *job = new_known_group();
   (void)add_unnumbered(job, 0, "0", 0, one, 0);

@@ -77,8 +77,8 @@ static void a_blocked_call_may_return_late(void **state) {
   }
 }
 
-/* From LATE on a launch finds one place less: its call waits for the task behind the one that the depth names, which starts before
- * the call does. */
+/* From LATE on a launch finds one place less: its call waits for the task behind the one that the depth names, which
+ * starts before the call does. */
 static void some_launches_take_more_places(void **state) {
   (void)state;
   struct full full = full_stream(CALLS);
@@ -97,10 +97,10 @@ static void some_launches_take_more_places(void **state) {
   lumos_job_free(full.job);
 }
 
-/* Kernels of 60 us, of which one, HELD, starts 5 ms late; a call every 20 us, of which 2 are its own, that returns 1 us behind the start of
- * kernel i - 201. It would at 20 (i + 1) us, which is too early from i = 302 on: kernel 101 starts at 6,080 us, when that call has lasted for
- * 22. By the device's clock all is 15 us later, so that a kernel seems to start 14 us behind the return of the call for which it makes
- * room. It is that kernel all the same. */
+/* Kernels of 60 us, of which one, HELD, starts 5 ms late; a call every 20 us, of which 2 are its own, that returns 1 us
+ * behind the start of kernel i - 201. It would at 20 (i + 1) us, which is too early from i = 302 on: kernel 101 starts
+ * at 6,080 us, when that call has lasted for 22. By the device's clock all is 15 us later, so that a kernel seems to
+ * start 14 us behind the return of the call for which it makes room. It is that kernel all the same. */
 static void a_device_may_be_late(void **state) {
   (void)state;
   enum { BLOCKED = 302, HELD = 149, WAITS = HELD + DEPTH + 1 };

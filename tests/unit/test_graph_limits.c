@@ -6,9 +6,9 @@
 
 /* ---- wait.c: a call returns within twice the 90th percentile of those that name their stream ---- */
 
-/* Ten waits for stream 7 return 5 us after its kernel, the last two 60 us: at the 90th percentile, so that the window is
- * 120 us. A wait that does not name its stream returns `after` stream 20; what was launched last, on 7, was over long
- * before. The stream that it waits for. */
+/* Ten waits for stream 7 return 5 us after its kernel, the last two 60 us: at the 90th percentile, so that the window
+ * is 120 us. A wait that does not name its stream returns `after` stream 20; what was launched last, on 7, was over
+ * long before. The stream that it waits for. */
 static uint32_t awaited_by_a_wait_that_returns(int64_t after) {
   enum { NAMED = 10 };
   struct lumos_job *job = new_job();
@@ -128,8 +128,8 @@ static void what_nearly_as_many_meet_is_chosen_by_its_time(void **state) {
 
 /* ---- places.c: three spans tell a place ---- */
 
-/* Two waits, each inside four ops; of the second one those at `other`, counted from the inside, have another name. Is it
- * the same place? */
+/* Two waits, each inside four ops; of the second one those at `other`, counted from the inside, have another name. Is
+ * it the same place? */
 static bool is_same_place(int other) {
   enum { DEPTH = 4 };
   struct lumos_job *job = new_job();

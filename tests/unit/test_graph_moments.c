@@ -1,5 +1,5 @@
-/* Collectives of no group, joined by the moments at which they end (graph/moments.c): four ranks by hand, of which 0 and 1,
- * 2 and 3 share a communicator of many kernels, 0 and 2, 1 and 3 one of few. Times are nanoseconds. */
+/* Collectives of no group, joined by the moments at which they end (graph/moments.c): four ranks by hand, of which 0
+ * and 1, 2 and 3 share a communicator of many kernels, 0 and 2, 1 and 3 one of few. Times are nanoseconds. */
 #include "unit/ranks_job.h"
 
 enum { MANY = 20, SOME = 5, LENGTH = 1000000 };
@@ -133,7 +133,8 @@ static void a_stream_that_fits_two_of_a_rank_is_left_alone(void **state) {
   lumos_job_free(job);
 }
 
-/* Ranks 1 and 3 are as late each time, and it is known that the clocks of 0 and 1 are not; those of 0 and 3 might be. */
+/* Ranks 1 and 3 are as late each time, and it is known that the clocks of 0 and 1 are not; those of 0 and 3 might
+ * be. */
 static void what_ends_later_each_time_is_not_joined(void **state) {
   (void)state;
   const int64_t late[SOME] = {400 * us, 400 * us, 400 * us, 400 * us, 400 * us};

@@ -5,8 +5,8 @@
  *   outer  0-72    holds inner 7-60 and other 65-70
  *   inner  7-60    holds call 20-30 and call 33-40
  *
- * Its tasks: outer 0-7, inner 7-20, call 20-30, inner 30-33, call 33-40, inner 40-60, outer 60-65, other 65-70,
- * outer 70-72. Alone stand: the start of inner in 7, the end of a call in 3 and in 20, the end of other in 2. The end of
+ * Its tasks: outer 0-7, inner 7-20, call 20-30, inner 30-33, call 33-40, inner 40-60, outer 60-65, other 65-70, outer
+ * 70-72. Alone stand: the start of inner in 7, the end of a call in 3 and in 20, the end of other in 2. The end of
  * inner and the start of other share 5, so that of 7 and 2 are left 7 * 5 / 9 = 4 and 1.
  */
 #include "graph_job.h"

@@ -153,7 +153,8 @@ static void it_waits_behind_a_queue(void **state) {
   lumos_job_free(two.job);
 }
 
-/* Ready at 204; the first begins later, launched long before: within a reaction, 19.5 us, nothing tells who came first. */
+/* Ready at 204; the first begins later, launched long before: within a reaction, 19.5 us, nothing tells who came
+ * first. */
 static void a_kernel_that_comes_at_the_same_time_was_first(void **state) {
   (void)state;
   static const int64_t lengths[] = {500000};
@@ -240,8 +241,8 @@ static void in_a_simulation_it_waits_while_the_stream_is_occupied(void **state) 
   assert_int_equal(start_behind_queue(500 * us, 500 * us, 1500 * us), 1700 * us); /* nothing runs there any more */
 }
 
-/* Eight kernels of 100 us on s7, the first from 110 us on. `small`, ready at 204, starts 12 us before the last one's end, for which it waited
- * for so long; when does it if kernels take so many times as long? */
+/* Eight kernels of 100 us on s7, the first from 110 us on. `small`, ready at 204, starts 12 us before the last one's
+ * end, for which it waited for so long; when does it if kernels take so many times as long? */
 static int64_t start_before_queue(int64_t waited, int64_t times) {
   static const int64_t lengths[] = {100000, 100000, 100000, 100000, 100000, 100000, 100000, 100000};
   struct two_streams two = queue_of(lengths, 8, 110 * us, 9, 912 * us);
@@ -263,9 +264,9 @@ static int64_t start_before_queue(int64_t waited, int64_t times) {
   return start;
 }
 
-/* Behind the first one, in which it is ready, it is 7 x 100 - 12 us to the last one's last wave. Where that is more than five times what it
- * waited, the first one makes room; its last 12 us have begun. With kernels twice as long it is as far, but the last wave is 24 us long, that
- * of the last one from 1,700 us on and of the first from 286. */
+/* Behind the first one, in which it is ready, it is 7 x 100 - 12 us to the last one's last wave. Where that is more
+ * than five times what it waited, the first one makes room; its last 12 us have begun. With kernels twice as long it is
+ * as far, but the last wave is 24 us long, that of the last one from 1,700 us on and of the first from 286. */
 static void what_is_far_makes_no_room(void **state) {
   (void)state;
   assert_int_equal(start_before_queue(LUMOS_ABSENT, 1), 912 * us);

@@ -250,8 +250,8 @@ static void test_within_a_graph_launch(void **state) {
   lumos_job_free(job);
 }
 
-/* Four times, the last of a graph's nodes starts 10 us late, and 500 ns before a kernel of another launch ends: so short a
- * delay tells of nodes of the same graph alone. */
+/* Four times, the last of a graph's nodes starts 10 us late, and 500 ns before a kernel of another launch ends: so
+ * short a delay tells of nodes of the same graph alone. */
 static void test_a_node_just_before_an_end_of_another_launch(void **state) {
   (void)state;
   enum { NODES = 12, NODE = 4000, GAP = 1000, BEGIN = 20000, LATE = BEGIN + NODES * (NODE + GAP) + 10000 };

@@ -1,5 +1,5 @@
-/* Change points of drawn series: how often there is one where none was planted, and how often a planted one is found, where and how large. The
- * series are drawn here, by a generator of fixed seed.
+/* Change points of drawn series: how often there is one where none was planted, and how often a planted one is found,
+ * where and how large. The series are drawn here, by a generator of fixed seed.
  */
 #include "history/changes.h"
 #include "unit.h"
@@ -23,7 +23,8 @@ static double draw_normal(void) {
 
 enum nights { NORMAL, HEAVY, OUTLYING, FOLLOWING };
 
-/* Mean 100, standard deviation 1: normal, Student's t of 3 degrees, one night in twenty 20 off, each bound to the one before it by 0.3. */
+/* Mean 100, standard deviation 1: normal, Student's t of 3 degrees, one night in twenty 20 off, each bound to the one
+ * before it by 0.3. */
 static void draw_series(enum nights nights, double *values, size_t count) {
   double before = draw_normal();
   for (size_t i = 0; i < count; i++) {
@@ -117,7 +118,8 @@ static void test_planted(void **unused) {
   assert_true(tally.found >= 950);
 }
 
-/* The second shift must not make neighbors look bound to each other, which would hide both: as in the 30 nights of cli/nightly. */
+/* The second shift must not make neighbors look bound to each other, which would hide both: as in the 30 nights of
+ * cli/nightly. */
 static void test_two_of_them(void **unused) {
   (void)unused;
   enum { TRIALS = 1000, NIGHTS = 30, FIRST = 10, SECOND = 21 };
@@ -164,8 +166,8 @@ static void test_known(void **unused) {
   assert_true(changes.items[0].before == 5 && changes.items[0].after == 9 && changes.items[0].half == 0);
   lumos_vector_free(&changes);
 
-  /* Means of 11 and 21 with variances of 1: Student's t at 95 % with 4 degrees is 2.776445, times sqrt(1/3 + 1/3) is 2.266958. t is
-   * 10 / sqrt(2/3) = 12.2474, whose tails have a chance of 0.000255; there is one split. */
+  /* Means of 11 and 21 with variances of 1: Student's t at 95 % with 4 degrees is 2.776445, times sqrt(1/3 + 1/3) is
+   * 2.266958. t is 10 / sqrt(2/3) = 12.2474, whose tails have a chance of 0.000255; there is one split. */
   const double noisy[] = {10, 11, 12, 20, 21, 22};
   find(noisy, 6, &changes);
   assert_int_equal(changes.count, 1);

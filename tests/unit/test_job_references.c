@@ -1,8 +1,8 @@
 /* Property: whatever slot of the schema is a reference, each place that rewrites references rewrites it.
  *
- * Jobs hold four of each record, and every reference of every record names the second, index 1. A field that is added to
- * the schema takes part by itself; a kind of field that is added has to be placed in lumos_target_of, and what it refers
- * to in `expected` below.
+ * Jobs hold four of each record, and every reference of every record names the second, index 1. A field that is added
+ * to the schema takes part by itself; a kind of field that is added has to be placed in lumos_target_of, and what it
+ * refers to in `expected` below.
  */
 #include "job/remap.h"
 #include "job/schema.h"

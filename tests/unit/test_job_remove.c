@@ -71,7 +71,8 @@ static void an_edge_is_tied_to_what_came_before(void **state) {
   lumos_job_free(job);
 }
 
-/* Launches alone: their kernels are on their streams when the task before the call ends; the first has none before it. */
+/* Launches alone: their kernels are on their streams when the task before the call ends; the first has none before
+ * it. */
 static void kernels_without_launches_are_free(void **state) {
   (void)state;
   struct lumos_job *job = without(streams_job, "kind=launch");
@@ -103,8 +104,8 @@ static void a_free_kernel_goes_alone(void **state) {
   lumos_job_free(job);
 }
 
-/* The op of `wait`, which K1 and K2 are free from, does not launch them: it goes without them, and they begin with the end
- * of `record`. */
+/* The op of `wait`, which K1 and K2 are free from, does not launch them: it goes without them, and they begin with the
+ * end of `record`. */
 static void an_op_goes_without_kernels_that_are_free_from_it(void **state) {
   (void)state;
   struct lumos_job *job = without(streams_job, "kind=launch");
@@ -135,7 +136,8 @@ static void more_changes_than_a_stream_can_count_are_so_many(void **state) {
 }
 
 /* A hand-over from `work`, which explains 3 of the 5 before `after`: without `work` thread t2 has nothing before
- * launch3, so the edge goes, and the lag of `after` stays its own 2. Where something is left before it the edge stays. */
+ * launch3, so the edge goes, and the lag of `after` stays its own 2. Where something is left before it the edge
+ * stays. */
 static void the_source_of_a_hand_over_goes(void **state) {
   (void)state;
   for (int last = 0; last < 2; last++) {
@@ -228,8 +230,8 @@ static void the_depth_of_a_queue_stays(void **state) {
   lumos_job_free(job);
 }
 
-/* The first node of a CUDA graph goes: the next one starts as far behind the graph's launch as that one did, from 10 + 8
- * on, and no longer where it stands behind the call's end. */
+/* The first node of a CUDA graph goes: the next one starts as far behind the graph's launch as that one did, from 10 +
+ * 8 on, and no longer where it stands behind the call's end. */
 static void the_next_node_starts_as_the_first_did(void **state) {
   (void)state;
   /* clang-format off */
@@ -255,8 +257,8 @@ static void the_next_node_starts_as_the_first_did(void **state) {
   lumos_job_free(job);
 }
 
-/* What made room for launch2 goes, with nothing before it on s7: the edge, which says how long the call takes to notice,
- * goes over to the next task there. */
+/* What made room for launch2 goes, with nothing before it on s7: the edge, which says how long the call takes to
+ * notice, goes over to the next task there. */
 static void the_edge_of_a_full_queue_goes_over_to_the_next_task(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
@@ -366,7 +368,8 @@ static void the_way_to_an_op_goes_with_it(void **state) {
   lumos_job_free(job);
 }
 
-/* `sync` begins step 2 and goes: the 7 before it, which the loop took, and the 5 before `after` are between 34 and it. */
+/* `sync` begins step 2 and goes: the 7 before it, which the loop took, and the 5 before `after` are between 34 and
+ * it. */
 static void what_the_loop_takes_between_steps_stays(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(streams_job);
@@ -402,8 +405,8 @@ static void a_wait_for_what_has_gone_goes(void **state) {
   lumos_job_free(job);
 }
 
-/* `early` ran from 2 to 8 on s7 before the first step, which begins at base 10, 2 after its end. Half as long, it ends at
- * 5, and the step begins at 7; without it, when its first task was measured to, launch0 at 0. */
+/* `early` ran from 2 to 8 on s7 before the first step, which begins at base 10, 2 after its end. Half as long, it ends
+ * at 5, and the step begins at 7; without it, when its first task was measured to, launch0 at 0. */
 static void a_changed_first_step_begins_after_what_ran_before_it(void **state) {
   (void)state;
   for (int gone = 0; gone < 2; gone++) {

@@ -23,7 +23,8 @@ static void add_work(struct lumos_job *job, uint32_t lane, enum lumos_task_kind 
   }
 }
 
-/* Stage 0 has layers 0 to 5, stage 1 has 6 and 7 and the head. A layer takes a GPU 10 ms, and as everything its CPU 20 ms. */
+/* Stage 0 has layers 0 to 5, stage 1 has 6 and 7 and the head. A layer takes a GPU 10 ms, and as everything its CPU 20
+ * ms. */
 static struct lumos_layer_split split_with(int64_t head) {
   struct lumos_job *job = lumos_job_new();
   struct lumos_model_description model = lumos_model_description_empty;

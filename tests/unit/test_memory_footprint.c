@@ -128,8 +128,8 @@ static void expect_parts(const struct lumos_footprint *footprint, int64_t gradie
   assert_int_equal(footprint->peak, PARAMETERS + STATE + WORKSPACES + gradients + activations + temporary);
 }
 
-/* The gelu keeps what it takes in, the second product what the gelu makes. The peak is in the second product's gradient: both are
- * there, the gradient that it takes, and the two that it makes, one of which is the weight's. */
+/* The gelu keeps what it takes in, the second product what the gelu makes. The peak is in the second product's
+ * gradient: both are there, the gradient that it takes, and the two that it makes, one of which is the weight's. */
 static void a_step_is_counted_byte_by_byte(void **state) {
   (void)state;
   const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
@@ -156,8 +156,8 @@ static void micro_batches_in_flight_add_up(void **state) {
   lumos_job_free(job);
 }
 
-/* In turn only one is in flight. The gradients of the first stay, and those of the second are added to them: while the second's
- * weight has one, both weights' first ones are there. */
+/* In turn only one is in flight. The gradients of the first stay, and those of the second are added to them: while the
+ * second's weight has one, both weights' first ones are there. */
 static void micro_batches_in_turn_share_gradients(void **state) {
   (void)state;
   const struct run runs[] = {RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(forward, 1, 10), RUN(backward, 1, 10),
@@ -179,8 +179,8 @@ static void add_replicas(struct lumos_job *job) {
   lumos_vector_push(&job->groups, group);
 }
 
-/* Gradients of four replicas are summed in buckets as large as they are. Where each replica gets a share of the sums, it keeps the
- * optimizer's state of that share. */
+/* Gradients of four replicas are summed in buckets as large as they are. Where each replica gets a share of the sums,
+ * it keeps the optimizer's state of that share. */
 static void replicas_share_the_optimizer(void **state) {
   (void)state;
   static const char *const ops[] = {"all_reduce", "reduce_scatter"};
@@ -197,8 +197,8 @@ static void replicas_share_the_optimizer(void **state) {
   }
 }
 
-/* Replicas that gather parameters for passes forward and back have but shares of them. Those that gather forward alone gather what was
- * updated. */
+/* Replicas that gather parameters for passes forward and back have but shares of them. Those that gather forward alone
+ * gather what was updated. */
 static void what_fully_sharded_replicas_keep_is_not_known(void **state) {
   (void)state;
   for (int sharded = 0; sharded < 2; sharded++) {

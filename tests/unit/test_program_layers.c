@@ -219,7 +219,8 @@ static void known_layers_need_no_ends_alike(void **state) {
   expect_wanted("xBcdefBfedcBcdefuvw", 3);
 }
 
-/* A compiler gives buffers to and fro, so that a symbol stands in every other layer, and what lies between is the more alike. */
+/* A compiler gives buffers to and fro, so that a symbol stands in every other layer, and what lies between is the more
+ * alike. */
 static void symbols_of_every_other_layer_are_no_anchors(void **state) {
   (void)state;
   expect("e[abCd0fgHiJk1][abCd2fgHiJk3][abCd4fgHiJk5][abCd6fgHiJk3][abCd4fgHiJk5][abCd6fgHiJk3][abCd4fgHiJk5]["

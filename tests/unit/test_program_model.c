@@ -140,7 +140,8 @@ static void backward_passes_are_left_out(void **state) {
   lumos_job_free(job);
 }
 
-/* Autocast calls an op again, within itself; it counts once. A projection each of queries, keys, values and the output. */
+/* Autocast calls an op again, within itself; it counts once. A projection each of queries, keys, values and the
+ * output. */
 static void what_calls_itself_counts_once(void **state) {
   (void)state;
   static const struct op again[] = {

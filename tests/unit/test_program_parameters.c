@@ -1,5 +1,6 @@
-/* How many parameters a model has, and whether its head has weights of its own, by hand: 2 layers, hidden 8, 2 heads of 4, ffn 32,
- * vocabulary 100. A layer has 4 x 8 x 8 + 2 x 8 x 32 = 768 parameters, the words 800: 2336 in all, or 3136. */
+/* How many parameters a model has, and whether its head has weights of its own, by hand: 2 layers, hidden 8, 2 heads of
+ * 4, ffn 32, vocabulary 100. A layer has 4 x 8 x 8 + 2 x 8 x 32 = 768 parameters, the words 800: 2336 in all, or
+ * 3136. */
 #include "program/parameters.h"
 #include "unit/graph_job.h"
 
@@ -71,7 +72,8 @@ static void shared_weights_get_one_gradient_a_pass(void **state) {
   }
 }
 
-/* A stretch of all parameters says more than gradients, of which a framework may add up two for weights that are shared. */
+/* A stretch of all parameters says more than gradients, of which a framework may add up two for weights that are
+ * shared. */
 static void a_stretch_of_parameters_says_more(void **state) {
   (void)state;
   static const struct {

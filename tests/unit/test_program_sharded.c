@@ -1,5 +1,6 @@
-/* What PyTorch's hooks of fully sharded replicas launch: a gather of parameters before a layer's forward pass, and a sum of its gradients behind
- * the backward one, written down as their source has them (torch/distributed/fsdp/_fully_shard, and the older FullyShardedDataParallel).
+/* What PyTorch's hooks of fully sharded replicas launch: a gather of parameters before a layer's forward pass, and a
+ * sum of its gradients behind the backward one, written down as their source has them
+ * (torch/distributed/fsdp/_fully_shard, and the older FullyShardedDataParallel).
  */
 #include "job_text.h"
 
@@ -23,8 +24,8 @@ enum {
   "0,'dur':1,'lag':0,'gap':0,'origin':'launched','call':'0:" call "'" more "}\n"
 #define COMM(op, phase) ",'comm':{'op':'" op "','group':'1'},'phase':'" phase "'"
 
-/* Names of annotations: around the first three calls, and within it around what gathers and what splits; around the last four calls. The
- * role of the group, and in which phase it gathers. */
+/* Names of annotations: around the first three calls, and within it around what gathers and what splits; around the
+ * last four calls. The role of the group, and in which phase it gathers. */
 struct names {
   const char *outer, *gather, *split, *reduce, *role, *phase;
 };
@@ -86,7 +87,8 @@ static const struct names second = {"FSDP::pre_forward (layers.3)",
                                     "FSDP::post_backward_reduce (layers.3)",
                                     "data",
                                     "forward"};
-/* The first version has an annotation around the whole module, gathers in the hook itself, and has no kernel that splits. */
+/* The first version has an annotation around the whole module, gathers in the hook itself, and has no kernel that
+ * splits. */
 static const struct names first = {"FullyShardedDataParallel.forward",
                                    "FullyShardedDataParallel._pre_forward",
                                    "aten::split",

@@ -1,8 +1,8 @@
 /* A job written anew: two steps of a model of two layers, on one GPU, worked out on paper; times in nanoseconds.
  *
- * A step begins at 1000 s and takes a thread t1 for two layers forward (100 each, of which the launch 10) and, when t2 has
- * gone back through them (150 each), for the optimizer (50). Every launch puts a kernel on s7, which has no lag: F 60, B 90,
- * O 40 long. t1 hands over to t2 behind `go`, and t2 hands back when `backward 0` has ended; both take 5.
+ * A step begins at 1000 s and takes a thread t1 for two layers forward (100 each, of which the launch 10) and, when t2
+ * has gone back through them (150 each), for the optimizer (50). Every launch puts a kernel on s7, which has no lag: F
+ * 60, B 90, O 40 long. t1 hands over to t2 behind `go`, and t2 hands back when `backward 0` has ended; both take 5.
  *
  *   t1  forward 0 0-100, forward 1 100-200, go 200-210                                 update 520-570
  *   t2                                           backward 1 215-365, backward 0 365-515
@@ -277,7 +277,8 @@ static void a_deeper_model_takes_its_layers_longer(void **state) {
   }
 }
 
-/* Forward 200, go 10, and 430 before the first layer, as between the steps, while t2 goes back: there is no other example. */
+/* Forward 200, go 10, and 430 before the first layer, as between the steps, while t2 goes back: there is no other
+ * example. */
 static void more_micro_batches_go_forward_and_back_in_turn(void **state) {
   (void)state;
   const struct lumos_rebuild asked = {.micro_batches = 3};

@@ -75,9 +75,9 @@ static void what_is_shared_counts_once(void **state) {
   expect(&filling, &gradients, LIST(65));
 }
 
-/* Weights of a layer come behind the embedding's where they are put off, and stand in buckets before it: 40 of a layer are
- * there first, then the embedding, then 40 more. The bucket of the embedding is full with the embedding, that of the layer
- * later. */
+/* Weights of a layer come behind the embedding's where they are put off, and stand in buckets before it: 40 of a layer
+ * are there first, then the embedding, then 40 more. The bucket of the embedding is full with the embedding, that of
+ * the layer later. */
 static void the_embedding_stands_last(void **state) {
   (void)state;
   struct gradients gradients = gradients_of(LIST(40, 100, 40));
@@ -118,8 +118,8 @@ static void recorded_buckets_show_their_limit(void **state) {
   assert_true(filling.bucket_bytes >= 50 * MB && filling.bucket_bytes < 60 * MB);
 }
 
-/* What is known stands, as far as the recording does not show otherwise; a single bucket shows none, and Megatron-LM's is
- * larger: 160 MB. */
+/* What is known stands, as far as the recording does not show otherwise; a single bucket shows none, and Megatron-LM's
+ * is larger: 160 MB. */
 static void what_recorded_buckets_do_not_show_stays(void **state) {
   (void)state;
   struct gradients three = gradients_of(LIST(40, 40, 40));
@@ -136,8 +136,9 @@ static void what_recorded_buckets_do_not_show_stays(void **state) {
   expect(&filling, &five, LIST(160, 40));
 }
 
-/* Sizes of a model that was made twice as wide: what a bucket of several gradients holds is an estimate, as the 90 for twice 20 is, and so is
- * the sum; the others show that a bucket is closed before it holds more than it may, for 10 stand alone. Gradients are of two or four bytes a number. */
+/* Sizes of a model that was made twice as wide: what a bucket of several gradients holds is an estimate, as the 90 for
+ * twice 20 is, and so is the sum; the others show that a bucket is closed before it holds more than it may, for 10
+ * stand alone. Gradients are of two or four bytes a number. */
 static void resized_buckets_show_their_habit(void **state) {
   (void)state;
   struct gradients gradients = gradients_of(LIST(10, 60, 10, 60, 20, 20));

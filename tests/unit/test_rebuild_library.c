@@ -33,8 +33,8 @@ static const struct lumos_run *run_of(const struct lumos_job *job, const char *n
 }
 
 /* Behind the first launch, at 10: 11500 + 4600 of ops, a record of 5, 2400, a wait of 7, 18400, and the call of 11, at
- * whose end, 36933, what is sent could start 3 later. But the product ends at 50010, and the event takes 2. The thread goes on
- * to 5100, a record of 5, 19500 and 12500; then comes the second launch. */
+ * whose end, 36933, what is sent could start 3 later. But the product ends at 50010, and the event takes 2. The thread
+ * goes on to 5100, a record of 5, 19500 and 12500; then comes the second launch. */
 static void communication_is_launched_behind_what_it_needs(void **state) {
   (void)state;
   struct lumos_job *job = two_streams();

@@ -53,7 +53,8 @@ static void without_a_usual_one_the_order_stays(void **state) {
   expect_groups(rows, 2, 1, "0 | 1");
 }
 
-/* Of ten that lie 60 apart neighbours become alike at 100; of 500 in steps of 2 there are never more than eight groups. */
+/* Of ten that lie 60 apart neighbours become alike at 100; of 500 in steps of 2 there are never more than eight
+ * groups. */
 static void too_many_groups_are_fewer(void **state) {
   (void)state;
   int64_t rows[500];

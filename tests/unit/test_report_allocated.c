@@ -84,8 +84,8 @@ static void assert_finding(const struct report_allocated *allocated, const char 
   lumos_text_free(&text);
 }
 
-/* Rank 1's events stand at 5, 11, 20 and 1,000 us: 996 bins of 1 us. What an event leaves counts in its own bin and in all
- * up to the next event's. */
+/* Rank 1's events stand at 5, 11, 20 and 1,000 us: 996 bins of 1 us. What an event leaves counts in its own bin and in
+ * all up to the next event's. */
 static void bins_by_hand(void **state) {
   (void)state;
   struct lumos_job *job = two_ranks();

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-/* Three measured steps of 100, 100 and 103 ns, in parts that three does not divide, and a simulated one of 90 beside the
- * first of a changed job, which does not count, nor what was measured of it. */
+/* Three measured steps of 100, 100 and 103 ns, in parts that three does not divide, and a simulated one of 90 beside
+ * the first of a changed job, which does not count, nor what was measured of it. */
 static struct lumos_job *changed_job(bool edited) {
   struct lumos_job *job = lumos_job_new();
   uint32_t stream = add_lane(job, add_rank(job, 0), "s7", LUMOS_STREAM);

@@ -121,8 +121,8 @@ static void bars_fill_their_width(void **state) {
   lumos_job_free(job);
 }
 
-/* Causes are known of the simulated timeline alone: so is their whole, or they would not add up to it. Shares are of the
- * job's step. */
+/* Causes are known of the simulated timeline alone: so is their whole, or they would not add up to it. Shares are of
+ * the job's step. */
 static void idle_causes_add_up(void **state) {
   (void)state;
   struct lumos_job *job = two_ranks();

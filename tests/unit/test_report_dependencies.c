@@ -414,8 +414,8 @@ static void areas_are_times(void **state) {
   forget(shown);
 }
 
-/* The critical path as legs: the thread to the end of the launch, stream after stream; without gaps, as long as the step.
- * K0 is on one, K1 and K3 on the other. */
+/* The critical path as legs: the thread to the end of the launch, stream after stream; without gaps, as long as the
+ * step. K0 is on one, K1 and K3 on the other. */
 static void legs_are_the_chain(void **state) {
   (void)state;
   struct shown *shown = show(streams_job, &plain);

@@ -380,8 +380,8 @@ static void routes(void **state) {
   lumos_job_free(job);
 }
 
-/* Two jobs on one page: of each what runs in its own span, from where its picture begins, in one timeline; names, texts and
- * tasks of the second are numbered behind those of the first. */
+/* Two jobs on one page: of each what runs in its own span, from where its picture begins, in one timeline; names, texts
+ * and tasks of the second are numbered behind those of the first. */
 static void several(void **state) {
   (void)state;
   enum { FROM = 120, UNTIL = 212 }; /* the second launch, two kernels: the third begins later */

@@ -1,12 +1,13 @@
-/* The diagnosis of jobs made by hand: who causes what, and what it costs. Expected figures are worked out beside each job. */
+/* The diagnosis of jobs made by hand: who causes what, and what it costs. Expected figures are worked out beside each
+ * job. */
 #include "unit/diagnosis_job.h"
 
 #include "report/diagnosis/gains.h"
 #include "report/diagnosis/remedy.h"
 
-/* Rank 2 is late by 15 ms for what was not recorded: of the mean waiting of (20 + 20 + 0) / 3 = 13.3 ms (15 + 15) / 3 = 10
- * are for that, and no CPU's. On the critical path it has 62 of 100 ms, of which up to 15 lie outside the recording: 47 are
- * no majority, and with 5 outside at least 57 are. */
+/* Rank 2 is late by 15 ms for what was not recorded: of the mean waiting of (20 + 20 + 0) / 3 = 13.3 ms (15 + 15) / 3 =
+ * 10 are for that, and no CPU's. On the critical path it has 62 of 100 ms, of which up to 15 lie outside the recording:
+ * 47 are no majority, and with 5 outside at least 57 are. */
 static void what_was_not_recorded_is_no_cpu_time(void **state) {
   (void)state;
   enum { IDLE = 26666666 }; /* the mean, all of it for CPUs */
@@ -46,9 +47,9 @@ static void what_was_not_recorded_is_no_cpu_time(void **state) {
   }
 }
 
-/* Rank 2 is late by 50 ms and rank 1 by 45 for what was not recorded, which is nearly as late; so is rank 3, but nobody waits
- * for it. Of rank 0's 60 ms of waiting 50 are for that, of rank 1's 10 the 5 by which it is earlier, of rank 3's 45 the 3:
- * (50 + 5 + 3) / 4. The other 57 of 115 ms are waiting by turns. */
+/* Rank 2 is late by 50 ms and rank 1 by 45 for what was not recorded, which is nearly as late; so is rank 3, but nobody
+ * waits for it. Of rank 0's 60 ms of waiting 50 are for that, of rank 1's 10 the 5 by which it is earlier, of rank 3's
+ * 45 the 3: (50 + 5 + 3) / 4. The other 57 of 115 ms are waiting by turns. */
 static void ranks_late_for_an_unknown_cause_are_named(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(20), .wait = MS(60), .idle = MS(20)},
@@ -73,8 +74,8 @@ static void ranks_late_for_an_unknown_cause_are_named(void **state) {
   lumos_job_free(job);
 }
 
-/* 100 ms with the profiler and 85 without it, of which the GPU computes for 70. 30 are idle, 24 of them for the CPU: 15 are
- * the profiler's, 9 the job's. Without CUDA graphs' CPU time a step takes 75. */
+/* 100 ms with the profiler and 85 without it, of which the GPU computes for 70. 30 are idle, 24 of them for the CPU: 15
+ * are the profiler's, 9 the job's. Without CUDA graphs' CPU time a step takes 75. */
 static void what_the_profiler_costs_is_not_the_jobs(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(70), .idle = MS(30)}};
@@ -124,8 +125,8 @@ static void what_the_profiler_costs_is_not_the_jobs(void **state) {
   forget(job, &diagnosis);
 }
 
-/* 30 ms idle, 24 of which for the CPU, 2 behind waits, 4 for dependencies; the thread is blocked for 12 ms. So 10 of the
- * 24 are the synchronization's doing, too. */
+/* 30 ms idle, 24 of which for the CPU, 2 behind waits, 4 for dependencies; the thread is blocked for 12 ms. So 10 of
+ * the 24 are the synchronization's doing, too. */
 static void a_blocked_cpu_cannot_be_ahead(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(70), .idle = MS(30)}};
@@ -220,8 +221,8 @@ static void what_is_not_recorded_comes_first_and_nothing_is_predicted(void **sta
   forget(job, &diagnosis);
 }
 
-/* Without its delay of 36 ms a step would take 90 of 100 ms, which is less than a change saves that is simulated, too; half
- * of a kind of work counts only where there is nothing else. */
+/* Without its delay of 36 ms a step would take 90 of 100 ms, which is less than a change saves that is simulated, too;
+ * half of a kind of work counts only where there is nothing else. */
 static void the_best_gain_is_the_larger_one(void **state) {
   (void)state;
   struct lumos_job *job = late_job(0, MS(36));
@@ -342,7 +343,8 @@ static void communication_is_unsplit_for_two_reasons(void **state) {
   }
 }
 
-/* What is to be recorded comes first, the best change after it: one order, where 25 of 100 are unsplit and the grade is fair. */
+/* What is to be recorded comes first, the best change after it: one order, where 25 of 100 are unsplit and the grade is
+ * fair. */
 static void the_best_change_comes_after_recording(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(75), .unsplit = MS(25)}};

@@ -3,9 +3,9 @@
 
 #include "report/diagnosis/gains.h"
 
-/* Stages compute for 20, 20 and 65 ms of 100 with 5 micro-batches: of the mean of 35 the last has 30 more, four fifths of
- * which, 24 ms, are lost; 65 is 3.25 times the mean of the others. Its head takes 40 ms. The mean bubble is
- * (80 + 80 + 35) / 3 = 65. */
+/* Stages compute for 20, 20 and 65 ms of 100 with 5 micro-batches: of the mean of 35 the last has 30 more, four fifths
+ * of which, 24 ms, are lost; 65 is 3.25 times the mean of the others. Its head takes 40 ms. The mean bubble is (80 + 80
+ * + 35) / 3 = 65. */
 static struct lumos_job *pipeline_job(int32_t micro_batches) {
   const struct parts parts[] = {{.compute = MS(20), .bubble = MS(80)},
                                 {.compute = MS(20), .bubble = MS(80)},
@@ -54,8 +54,8 @@ static void an_unbalanced_stage_takes_its_part_of_the_bubble(void **state) {
   forget(job, &diagnosis);
 }
 
-/* Two stages of so much compute, which wait for the other for the rest of 100 ms but are idle in between, and so many launches
- * of so many ms. */
+/* Two stages of so much compute, which wait for the other for the rest of 100 ms but are idle in between, and so many
+ * launches of so many ms. */
 static struct lumos_job *launching_stages(const int64_t compute[2], const int64_t waits[2], const uint32_t launches[2],
                                           const int64_t times[2]) {
   struct parts parts[2];
@@ -84,8 +84,8 @@ static struct lumos_job *launching_job(const uint32_t launches[2], const int64_t
   return launching_stages((const int64_t[]){MS(20), MS(20)}, (const int64_t[]){MS(80), MS(40)}, launches, times);
 }
 
-/* CPUs launch for as long on both stages, and longer than GPUs compute; one GPU computes for 30 ms, the other for 10: 10 more
- * than the mean, and four fifths of it are 8. */
+/* CPUs launch for as long on both stages, and longer than GPUs compute; one GPU computes for 30 ms, the other for 10:
+ * 10 more than the mean, and four fifths of it are 8. */
 static void gpus_are_uneven_beside_busy_cpus(void **state) {
   (void)state;
   static const struct {
@@ -271,8 +271,8 @@ static void two_stages_that_idle_are_named(void **state) {
   forget(job, &diagnosis);
 }
 
-/* Stages 0 to 2 of four compute for so long, the last for 60 ms: whoever has 3/4 of its excess over the mean, or more, is
- * nearly as heavy, and the others idle. */
+/* Stages 0 to 2 of four compute for so long, the last for 60 ms: whoever has 3/4 of its excess over the mean, or more,
+ * is nearly as heavy, and the others idle. */
 static void stages_that_idle_are_named(void **state) {
   (void)state;
   static const struct {
@@ -330,8 +330,8 @@ static void the_bubble_adds_up(void **state) {
   forget(job, &diagnosis);
 }
 
-/* Nobody knows what recorded stages wait for where others were not recorded: of more stages than ranks, or of as many. None is
- * accused, and no gain is predicted. */
+/* Nobody knows what recorded stages wait for where others were not recorded: of more stages than ranks, or of as many.
+ * None is accused, and no gain is predicted. */
 static void a_stage_that_was_not_recorded_is_asked_for(void **state) {
   (void)state;
   static const struct {

@@ -1,4 +1,5 @@
-/* The diagnosis of late ranks and slow links: who is to blame, and for what. Expected figures are worked out beside each job. */
+/* The diagnosis of late ranks and slow links: who is to blame, and for what. Expected figures are worked out beside
+ * each job. */
 #include "unit/diagnosis_job.h"
 
 /* Its thread spends 30 ms before "aten::zero_" that those of others do not; 30 is more than half of 36. */
@@ -159,8 +160,8 @@ static void a_late_rank_may_be_unrecorded(void **state) {
   forget(job, &diagnosis);
 }
 
-/* Ranks lack 50 of 100 ms on the mean, of which a third of the 36 are the late rank's: 38 are more than 36, but it is known
- * whose those are; 78, if they lack 90, are more than twice as much. */
+/* Ranks lack 50 of 100 ms on the mean, of which a third of the 36 are the late rank's: 38 are more than 36, but it is
+ * known whose those are; 78, if they lack 90, are more than twice as much. */
 static void an_unrecorded_rank_goes_before_what_else_was_not_recorded(void **state) {
   (void)state;
   for (int lacking = 50; lacking <= 90; lacking += 40) {
@@ -278,7 +279,8 @@ static void late_compute_of_a_usual_pace_is_no_slow_gpu(void **state) {
   }
 }
 
-/* Ranks wait for each other for 20 ms by turns, and for their CPUs for 10; on the critical path CPUs have 60 ms of 100. */
+/* Ranks wait for each other for 20 ms by turns, and for their CPUs for 10; on the critical path CPUs have 60 ms of
+ * 100. */
 static void waiting_by_turns_for_cpus_is_theirs(void **state) {
   (void)state;
   for (int host = 40; host <= 60; host += 20) {
@@ -309,8 +311,8 @@ static void add_transfer(struct lumos_job *job, uint32_t first, uint32_t second,
   lumos_vector_push(&job->collectives, collective);
 }
 
-/* Between ranks 0 and 1, and 2 and 3: 2 ms; between 1 and 2: 14 ms, 12 more, and seven times as long. Other sizes do not
- * count beside these. The GPUs of that link are late by 5 ms, which is its doing. */
+/* Between ranks 0 and 1, and 2 and 3: 2 ms; between 1 and 2: 14 ms, 12 more, and seven times as long. Other sizes do
+ * not count beside these. The GPUs of that link are late by 5 ms, which is its doing. */
 static void a_slow_link_is_told_by_like_transfers(void **state) {
   (void)state;
   const struct parts parts[] = {{.compute = MS(60), .transfer = MS(2), .wait = MS(38)},

@@ -361,7 +361,8 @@ static void the_first_step_of_a_change_is_in_no_sum(void **state) {
   lumos_job_free(job);
 }
 
-/* Ranks of 100 ms in a job's step of 125, as where one begins and the other ends it: 25 lie outside their recordings. */
+/* Ranks of 100 ms in a job's step of 125, as where one begins and the other ends it: 25 lie outside their
+ * recordings. */
 static void bars_are_as_long_as_the_step(void **state) {
   (void)state;
   struct lumos_job *job = hand_made();

@@ -1,5 +1,5 @@
-/* A rebuilt job beside the one that it was built from: sizes, passes, the waterfall between their steps, and ranges; all
- * worked out by hand. */
+/* A rebuilt job beside the one that it was built from: sizes, passes, the waterfall between their steps, and ranges;
+ * all worked out by hand. */
 #include "unit/report_job.h"
 
 #include "report/content/change.h"
@@ -28,8 +28,9 @@ static void add_pass(struct lumos_job *job, int32_t stage, uint8_t phase, int32_
   lumos_vector_push(&job->recorded_passes, pass);
 }
 
-/* Recorded: two stages, two micro-batches of three sequences of 1000 tokens, one replica, 10 ms, of which a stage works for
- * 4; GPipe. Predicted: one stage, five micro-batches, four replicas, 20 ms. The second stage's passes come in no order. */
+/* Recorded: two stages, two micro-batches of three sequences of 1000 tokens, one replica, 10 ms, of which a stage works
+ * for 4; GPipe. Predicted: one stage, five micro-batches, four replicas, 20 ms. The second stage's passes come in no
+ * order. */
 static struct lumos_job *rebuilt_job(void) {
   struct lumos_job *job = lumos_job_new();
   for (int32_t number = 0; number < 4; number++) {
@@ -195,8 +196,8 @@ static void both_pipelines_share_an_axis(void **state) {
   lumos_job_free(job);
 }
 
-/* From 10 ms with 4 of compute and 6 of bubble to 20 with 15 and 5 of waiting. The axis goes to 21 ms, for compute reaches
- * that: 10 + 11 + 5 - 6 in the table's order. */
+/* From 10 ms with 4 of compute and 6 of bubble to 20 with 15 and 5 of waiting. The axis goes to 21 ms, for compute
+ * reaches that: 10 + 11 + 5 - 6 in the table's order. */
 static void a_waterfall_leads_from_step_to_step(void **state) {
   (void)state;
   enum { LEFT = 2100, ROOM = 8400 };

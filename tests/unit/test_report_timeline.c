@@ -1,4 +1,5 @@
-/* What the timeline shows: what lanes are called, which ranks are open, where it begins, and whether it is drawn twice. */
+/* What the timeline shows: what lanes are called, which ranks are open, where it begins, and whether it is drawn
+ * twice. */
 #include "report/content/gantt.h"
 #include "unit/report_job.h"
 
@@ -37,8 +38,8 @@ static void add_group(struct lumos_job *job, const char *id, enum lumos_role rol
   lumos_vector_push(&job->groups, group);
 }
 
-/* The main thread has its process's number, however little it does; streams are called after the work that takes longest,
- * and a number tells those of a rank apart that are called alike. */
+/* The main thread has its process's number, however little it does; streams are called after the work that takes
+ * longest, and a number tells those of a rank apart that are called alike. */
 static void lanes_have_roles(void **state) {
   (void)state;
   struct lumos_job *job = lumos_job_new();

@@ -28,7 +28,8 @@ static struct lumos_job *simulated(void) {
   return job;
 }
 
-/* Of a step, simulated; rank LUMOS_ABSENT_INT: of the job's step; lane "": of no stream. LUMOS_ABSENT: there is none. */
+/* Of a step, simulated; rank LUMOS_ABSENT_INT: of the job's step; lane "": of no stream. LUMOS_ABSENT: there is
+ * none. */
 static int64_t value_of(const struct lumos_job *job, const char *name, int32_t rank, int32_t step, const char *lane) {
   for (size_t i = 0; i < job->metrics.count; i++) {
     const struct lumos_metric *metric = &job->metrics.items[i];

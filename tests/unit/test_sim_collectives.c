@@ -463,8 +463,9 @@ static void one_fast_rank_makes_nobody_slow(void **state) {
   lumos_job_free(job);
 }
 
-/* One step of 27, of which a straggler's own delay is a quarter: rank 2 is late by 10 (37.0 %), and rank 1 is named with
- * 8 (29.6 %); of 7 (25.9 %) and 6 (22.2 %) both are, and with 5 (18.5 %) rank 1 is not: that is less than 80 % of 7. */
+/* One step of 27, of which a straggler's own delay is a quarter: rank 2 is late by 10 (37.0 %), and rank 1 is named
+ * with 8 (29.6 %); of 7 (25.9 %) and 6 (22.2 %) both are, and with 5 (18.5 %) rank 1 is not: that is less than 80 % of
+ * 7. */
 static void who_is_nearly_as_late_is_named_too(void **state) {
   (void)state;
   static const struct {
@@ -482,9 +483,9 @@ static void who_is_nearly_as_late_is_named_too(void **state) {
   }
 }
 
-/* Four stages of a pipeline that meet in no collective, with two kernels of a layer each in a step of 40; the kernels of
- * stage s take busy[s], and before the second one, which is launched 1 before it starts, the GPU is idle for idle[s].
- * Stage 3 has a head, too, that counts for nothing. */
+/* Four stages of a pipeline that meet in no collective, with two kernels of a layer each in a step of 40; the kernels
+ * of stage s take busy[s], and before the second one, which is launched 1 before it starts, the GPU is idle for
+ * idle[s]. Stage 3 has a head, too, that counts for nothing. */
 enum layers { ALIKE, OF_OTHER_KERNELS, BEHIND_A_WAIT /* of the thread, from one launch to the other */ };
 static struct lumos_job *slow_stages(const int64_t busy[4], const int64_t idle[4], enum layers layers) {
   struct lumos_job *job = lumos_job_new();

@@ -117,7 +117,8 @@ static void kernels_against_the_gpu(void **state) {
   lumos_job_free(job);
 }
 
-/* A product whose inputs are converted within its op, and which then does not run: what is computed again stops there. */
+/* A product whose inputs are converted within its op, and which then does not run: what is computed again stops
+ * there. */
 static void a_product_that_does_not_run(void **state) {
   (void)state;
   struct lumos_job *job =

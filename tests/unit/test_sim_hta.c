@@ -453,8 +453,8 @@ static void the_first_event_s_call_does_not_count(void **state) {
   lumos_job_free(job);
 }
 
-/* k0 lasts 3 us, and eleven others -1, so running sums are 3 2 1 0 ... -8, and the quantile, 0.8 of the way from 0 to 1,
- * leaves the first three out; but no name whose sum is negative is one of the others, the tenth or not. */
+/* k0 lasts 3 us, and eleven others -1, so running sums are 3 2 1 0 ... -8, and the quantile, 0.8 of the way from 0 to
+ * 1, leaves the first three out; but no name whose sum is negative is one of the others, the tenth or not. */
 static void a_negative_sum_is_told(void **state) {
   (void)state;
   struct lumos_text text = LUMOS_TEXT_BUFFER;

@@ -156,8 +156,8 @@ static void idle_time_is_told_by_the_op_at_which_the_host_was(void **state) {
   lumos_job_free(job);
 }
 
-/* The wait returns 2000000 after A: all of that is for what is not recorded, of the rank and of its streams. Behind it all
- * is as if it had returned at once. */
+/* The wait returns 2000000 after A: all of that is for what is not recorded, of the rank and of its streams. Behind it
+ * all is as if it had returned at once. */
 static void a_wait_for_what_is_not_recorded_is_not_idle(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(dry_job);

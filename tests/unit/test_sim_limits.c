@@ -48,8 +48,8 @@ static void what_takes_a_two_hundredth_is_asked(void **state) {
 
 /* ---- idle.c: fifty ops of a step are listed ---- */
 
-/* `ops` times an op that takes 100, 101 and so on, during which nothing runs, and a launch of 1 for a kernel of 1, which
- * starts at once: the next op begins with it, and the device is idle from its end on. */
+/* `ops` times an op that takes 100, 101 and so on, during which nothing runs, and a launch of 1 for a kernel of 1,
+ * which starts at once: the next op begins with it, and the device is idle from its end on. */
 static struct lumos_job *with_ops(int ops) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
   lumos_text_put(&text, JOB_TEXT_HEADER "{'type':'rank','rank':0,'window':[0,100000],'base':0," JOB_TEXT_COVERAGE "}\n"

@@ -72,8 +72,8 @@ static void a_graph_launches_all_at_once(void **state) {
 
 #undef RANK_OF_JOB
 #define RANK_OF_JOB "0"
-/* A thread launches N1, N2 and N3, of 10 each with a gap of 2, by calls of 50; they run at 51, 101 and 151. As one they are
- * there at 51 and take 30. */
+/* A thread launches N1, N2 and N3, of 10 each with a gap of 2, by calls of 50; they run at 51, 101 and 151. As one they
+ * are there at 51 and take 30. */
 static void kernels_become_one(void **state) {
   (void)state;
   static const char *const lines[] = {

@@ -1,5 +1,5 @@
-/* Ranges of predictions (sim/ranges.h) on the hand-made job `streams` (sim_jobs.h), whose step is 199 ns: K0 100, then K1
- * 50, then 49 of others. Any change moves a thousandth, here 0.2 ns; 90 % are 1.645 standard deviations. */
+/* Ranges of predictions (sim/ranges.h) on the hand-made job `streams` (sim_jobs.h), whose step is 199 ns: K0 100, then
+ * K1 50, then 49 of others. Any change moves a thousandth, here 0.2 ns; 90 % are 1.645 standard deviations. */
 #include "sim_jobs.h"
 
 #include "sim/opportunity_range.h"
@@ -95,8 +95,8 @@ static void graphs_without_overlap_are_as_sure(void **state) {
   lumos_job_free(job);
 }
 
-/* K1 communicates, beside K2 for 16 ns. If half of that comes behind, 8, the step is longer by it, or shorter by the 0.6 of 1.6 that K2
- * loses no more, 3: 1.645 sqrt(8^2 + 0.2^2), sqrt(3^2 + 0.2^2). */
+/* K1 communicates, beside K2 for 16 ns. If half of that comes behind, 8, the step is longer by it, or shorter by the
+ * 0.6 of 1.6 that K2 loses no more, 3: 1.645 sqrt(8^2 + 0.2^2), sqrt(3^2 + 0.2^2). */
 static void graphs_end_overlap_and_what_it_costs(void **state) {
   (void)state;
   struct lumos_job *job = edited_job();
@@ -126,7 +126,8 @@ static void add_step(struct lumos_job *job, enum lumos_source source, int32_t st
   lumos_metric_add(job, "step_time", &scope, source, (struct lumos_decimal){ns, 0});
 }
 
-/* The first does not count. Simulated the last is 6 shorter than the mean of 114, measured 3 longer than that of 120. */
+/* The first does not count. Simulated the last is 6 shorter than the mean of 114, measured 3 longer than that of
+ * 120. */
 static void steps_settle(void **state) {
   (void)state;
   struct lumos_job *job = lumos_job_new();
@@ -160,10 +161,10 @@ static void what_does_not_follow_the_change_has_no_range(void **state) {
   }
 }
 
-/* Half of the matrix products, which are half of 60 ns of kernels: 15 ns of a step of then 90 move, and 5 of the 20 that
- * overlap. So of replays a third of 1 % counts, and 1.5 % of a sixth with a thousandth:
- * 1.645 sqrt(0.003333^2 + 0.0025^2 + 0.001^2). Kernels that take 1.6 times as long beside communication would still lose
- * 0.6 of an eighteenth: 1.645 sqrt(0.004285^2 + 0.033333^2). */
+/* Half of the matrix products, which are half of 60 ns of kernels: 15 ns of a step of then 90 move, and 5 of the 20
+ * that overlap. So of replays a third of 1 % counts, and 1.5 % of a sixth with a thousandth: 1.645 sqrt(0.003333^2 +
+ * 0.0025^2 + 0.001^2). Kernels that take 1.6 times as long beside communication would still lose 0.6 of an eighteenth:
+ * 1.645 sqrt(0.004285^2 + 0.033333^2). */
 static void an_opportunity_is_as_sure_as_any_change(void **state) {
   (void)state;
   struct lumos_opportunity_range range = {.errors = {.replay = 0.01, .steps = 0},

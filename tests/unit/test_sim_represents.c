@@ -120,8 +120,8 @@ static void sums_stay_bounded(void **state) {
   lumos_job_free(job);
 }
 
-/* Two stages, of which the collective's members are of the first: it crosses none where they stand for all of its ranks,
- * though its group is as wide as both. */
+/* Two stages, of which the collective's members are of the first: it crosses none where they stand for all of its
+ * ranks, though its group is as wide as both. */
 static void a_collective_whose_ranks_are_represented_is_whole(void **state) {
   (void)state;
   struct lumos_job *job = job_from_text(ranks_job);

@@ -56,7 +56,8 @@ static const char late_launch[] = JOB_TEXT_HEADER RANK("0")
     DEVICE("0", "7", 3, "gemm", "B", 267, 100, 1, "3", 0, 2, "")
     FROM_0("0");
 
-/* The same job, but B of step 2 counts from a hand-over, whose 5 are not taken: of the 43 of its thread 38 are in common. */
+/* The same job, but B of step 2 counts from a hand-over, whose 5 are not taken: of the 43 of its thread 38 are in
+ * common. */
 static const char handed_over[] = JOB_TEXT_HEADER RANK("0")
     HOST("0", "0", 0, "A1", 0, 10, 0, 1)
     HOST("0", "1", 1, "B1", 12, 10, 2, 1)

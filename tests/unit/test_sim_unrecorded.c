@@ -128,7 +128,8 @@ static void a_faster_host_does_not_gain_it(void **state) {
   }
 }
 
-/* A second thread, whose first row is its launch at 3000, after another thread has handed over to it at 2990, or not. */
+/* A second thread, whose first row is its launch at 3000, after another thread has handed over to it at 2990, or
+ * not. */
 static void before_the_first_row_of_a_thread_nothing_is_recorded(void **state) {
   (void)state;
   for (int handed = 0; handed < 2; handed++) {
@@ -172,7 +173,8 @@ static void missing_kernels_are_not_idle_where_many_are_missing(void **state) {
   }
 }
 
-/* The step of the job ends at 300; the rank's kernel ends at 100, and its thread is there until 250, or never after 10. */
+/* The step of the job ends at 300; the rank's kernel ends at 100, and its thread is there until 250, or never after
+ * 10. */
 static void after_the_last_row_of_a_rank_nothing_is_recorded(void **state) {
   (void)state;
   for (int goes_on = 0; goes_on < 2; goes_on++) {

@@ -264,9 +264,9 @@ static void a_lost_mark_merges_no_steps(void **state) {
   lumos_job_free(job);
 }
 
-/* Step 5 has its mark alone, with an annotation in it: it lasts to the next mark, and step 6 begins behind it; the mark that another
- * thread repeats is none. Marks alone
- * before all work, or behind it, say nothing: the recording may not have been on. One of under 1 % of a step is none. */
+/* Step 5 has its mark alone, with an annotation in it: it lasts to the next mark, and step 6 begins behind it; the mark
+ * that another thread repeats is none. Marks alone before all work, or behind it, say nothing: the recording may not
+ * have been on. One of under 1 % of a step is none. */
 static void a_step_may_be_its_mark_alone(void **state) {
   (void)state;
   struct lumos_job *job = parse_good(TRACE(

@@ -1,4 +1,5 @@
-/* Values read by words or known from before are what the tokenizer makes of them, and a fault is found at the same byte. */
+/* Values read by words or known from before are what the tokenizer makes of them, and a fault is found at the same
+ * byte. */
 #include "trace/lists.h"
 #include "trace/values.h"
 

@@ -1,5 +1,5 @@
-/* What kernels lose beside communication when a change moves them, worked out on paper; times in nanoseconds. A thread launches a
- * kernel on s7 (0 to 10), which runs from 10 to 130, and communication on s8 (10 to 20), from 20 to 70. */
+/* What kernels lose beside communication when a change moves them, worked out on paper; times in nanoseconds. A thread
+ * launches a kernel on s7 (0 to 10), which runs from 10 to 130, and communication on s8 (10 to 20), from 20 to 70. */
 #include "job_text.h"
 
 #include "transform/contend.h"
@@ -43,13 +43,14 @@ static int64_t kernel_beside(struct lumos_job *job, int64_t dur, const double *f
   return took;
 }
 
-/* One kernel shows nothing, so a product takes a fifth longer beside communication, and a sixth of its time there is lost. */
+/* One kernel shows nothing, so a product takes a fifth longer beside communication, and a sixth of its time there is
+ * lost. */
 static void what_was_lost_comes_back(void **state) {
   (void)state;
   /* Of 120 it ran 50 beside: 50 / 6 were lost. */
   assert_int_equal(kernel_beside(two_streams(PRODUCT), 0, NULL, NULL), 112);
-  /* Then 100: 111.67 / (1 - 100/120/6) = 130, of which 100 are beside: / (1 - 100/130/6) = 128, half of the way to which is 129. From
-   * there it is 128.2: not half of a nanosecond. */
+  /* Then 100: 111.67 / (1 - 100/120/6) = 130, of which 100 are beside: / (1 - 100/130/6) = 128, half of the way to
+   * which is 129. From there it is 128.2: not half of a nanosecond. */
   assert_int_equal(kernel_beside(two_streams(PRODUCT), 100, NULL, NULL), 129);
   assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, NULL, NULL), 120);
   /* Others lose 0.38 / 1.38 of it: 120 - 50 x 0.27536. */
@@ -64,7 +65,8 @@ static void another_gpu_loses_more(void **state) {
   assert_int_equal(kernel_beside(two_streams(NORM), 50, twice, NULL), 120);
 }
 
-/* What is like nothing recorded lost nothing before: 120 / (1 - 50/120/6). Then 128.3, half of the way to which rounds up to 129. */
+/* What is like nothing recorded lost nothing before: 120 / (1 - 50/120/6). Then 128.3, half of the way to which rounds
+ * up to 129. */
 static void new_kernels_lose_all_of_it(void **state) {
   (void)state;
   const uint32_t none[] = {0, 1, LUMOS_NONE, 3}, same[] = {0, 1, 2, 3};
@@ -105,8 +107,9 @@ static int64_t product_beside(const char *op, int32_t size, double sms) {
   return took;
 }
 
-/* The sixth that is lost is less than the 24 of 132 SMs: all of it is for want of SMs. Among four the switch reduces, with 16 channels,
- * and a ninth is lost: 111.67 / (1 - 50/120/9) = 117. With half of the SMs a third is: 130, then half of the way to 128.1. */
+/* The sixth that is lost is less than the 24 of 132 SMs: all of it is for want of SMs. Among four the switch reduces,
+ * with 16 channels, and a ninth is lost: 111.67 / (1 - 50/120/9) = 117. With half of the SMs a third is: 130, then half
+ * of the way to 128.1. */
 static void products_lack_the_sms_that_are_held(void **state) {
   (void)state;
   assert_int_equal(product_beside("all_reduce", 2, 132), 120);
@@ -115,8 +118,9 @@ static void products_lack_the_sms_that_are_held(void **state) {
   assert_int_equal(product_beside("all_reduce", 2, 66), 129);
 }
 
-/* On a GPU half as fast a product of which 50 ns are beside communication loses these 50 / 6 once, and not twice: 2 x 111.67 / (1 -
- * 50/240/6), 231.4; of half as much share 231.3. Communication that is taken out costs nothing: 120 - 50 / 6. */
+/* On a GPU half as fast a product of which 50 ns are beside communication loses these 50 / 6 once, and not twice: 2 x
+ * 111.67 / (1 - 50/240/6), 231.4; of half as much share 231.3. Communication that is taken out costs nothing: 120 - 50
+ * / 6. */
 static void slow_gpus_and_removals_contend(void **state) {
   (void)state;
   struct lumos_error error = {0};
@@ -131,8 +135,8 @@ static void slow_gpus_and_removals_contend(void **state) {
   lumos_job_free(job);
 }
 
-/* Rank 0's kernel runs from 10 to 130, its all-reduce from 20 to 120: it waits for rank 1's, which starts at 80 and transfers for 40. What
- * the kernel takes if that starts so much earlier, and transfers for so much longer. */
+/* Rank 0's kernel runs from 10 to 130, its all-reduce from 20 to 120: it waits for rank 1's, which starts at 80 and
+ * transfers for 40. What the kernel takes if that starts so much earlier, and transfers for so much longer. */
 static int64_t kernel_beside_waiting(const char *kernel, int64_t earlier) {
   char text[8192];
   (void)snprintf(
@@ -170,9 +174,10 @@ static int64_t kernel_beside_waiting(const char *kernel, int64_t earlier) {
   return took;
 }
 
-/* A norm shares memory with the transfer alone. Of 120 it ran 40 beside it and lost 40 x 0.27536, so that 109 are its own; beside 80, then
- * 109 / (1 - 80/120 x 0.27536) = 133.5, half of the way back to 109 / (1 - 80/133.5 x 0.27536) = 130.5 is 132, and from there it
- * is 130.8, 131.2 and 131. A product that loses less than the SMs which are held loses as much to one that waits. */
+/* A norm shares memory with the transfer alone. Of 120 it ran 40 beside it and lost 40 x 0.27536, so that 109 are its
+ * own; beside 80, then 109 / (1 - 80/120 x 0.27536) = 133.5, half of the way back to 109 / (1 - 80/133.5 x 0.27536) =
+ * 130.5 is 132, and from there it is 130.8, 131.2 and 131. A product that loses less than the SMs which are held loses
+ * as much to one that waits. */
 static void communication_that_waits_takes_no_memory(void **state) {
   (void)state;
   assert_int_equal(kernel_beside_waiting(NORM, 0), 120);
@@ -181,8 +186,8 @@ static void communication_that_waits_takes_no_memory(void **state) {
   assert_int_equal(kernel_beside_waiting(PRODUCT, 40), 120);
 }
 
-/* On each of two ranks all-reduces of 100 ns on s8, from 10 to 110, and on s9, from 20 to 120: nine tenths of each pass links that the other
- * one passes, too. */
+/* On each of two ranks all-reduces of 100 ns on s8, from 10 to 110, and on s9, from 20 to 120: nine tenths of each pass
+ * links that the other one passes, too. */
 #define REDUCE(rank, id, lane, start, call)                                                                     \
   "{'type':'task','id':'" rank ":" #id "','rank':" rank ",'lane':'" lane "','seq':0,'kind':'collective','name'" \
   ":'n','start':" #start ",'dur':100,'lag':0,'gap':0,'step':0,'origin':'launched','call':'" rank ":" #call      \
@@ -200,7 +205,8 @@ static void communication_that_waits_takes_no_memory(void **state) {
   "{'type':'collective','id':'c:" #id "','op':'all_reduce','rule':'symmetric','group':'both','members':[" members \
   "],'size':2,'bytes':100000000000,'transfer':100,'matched':'seq'}\n"
 
-/* What the first of them takes, where a transfer loses half of the time that it shares, and so much of each was shared before. */
+/* What the first of them takes, where a transfer loses half of the time that it shares, and so much of each was shared
+ * before. */
 static int64_t transfer_beside(double shared, const uint32_t *likes) {
   struct lumos_job *job =
       job_from_text(JOB_TEXT_HEADER RANK("0", "{'type':'group','id':'both','rank':0,'size':2,'ranks':[0,1]}\n")
@@ -215,8 +221,9 @@ static int64_t transfer_beside(double shared, const uint32_t *likes) {
   return took;
 }
 
-/* One that is like none has the time of a model, which is that of a transfer alone: 100 / (1 - 0.9/2) = 182. Then 172 of 182 are shared,
- * and 189.6 are half way to 186; from there 188, and 189. Those that were recorded beside each other took 100 so. */
+/* One that is like none has the time of a model, which is that of a transfer alone: 100 / (1 - 0.9/2) = 182. Then 172
+ * of 182 are shared, and 189.6 are half way to 186; from there 188, and 189. Those that were recorded beside each other
+ * took 100 so. */
 static void new_transfers_share_links(void **state) {
   (void)state;
   const uint32_t none[] = {0, 1, LUMOS_NONE, LUMOS_NONE, 4, 5, LUMOS_NONE, LUMOS_NONE};

@@ -94,8 +94,8 @@ static void neighbors_become_one(void **state) {
   expect(&(struct scene){.step = 1}, "4 fused, the first: E1: 25; ");
 }
 
-/* Three read 64 bytes and write 32, the last one reads 32. What the first three write is neither written nor read again:
- * 192 of 352 bytes go, and of 25 ns 11.36 are left. */
+/* Three read 64 bytes and write 32, the last one reads 32. What the first three write is neither written nor read
+ * again: 192 of 352 bytes go, and of 25 ns 11.36 are left. */
 static void what_stays_inside_is_not_moved(void **state) {
   (void)state;
   expect(&(struct scene){.step = 1, .shaped = true}, "4 fused, the first: E1: 11; ");

@@ -118,7 +118,8 @@ static void a_described_network_goes_with_the_job(void **state) {
 #define RANK_ON(rank, host) \
   "{'type':'rank','rank':" #rank ",'world':16,'host':'" host "','window':[0,300],'base':0," JOB_TEXT_COVERAGE "}\n"
 
-/* Of 0 to 7 and 8 to 15 on two nodes some are recorded. With nodes of 7, 14 and 12 would be apart, which one host has. */
+/* Of 0 to 7 and 8 to 15 on two nodes some are recorded. With nodes of 7, 14 and 12 would be apart, which one host
+ * has. */
 static void a_node_is_as_large_as_its_hosts_ranks_lie_apart(void **state) {
   (void)state;
   static const struct {
@@ -168,7 +169,8 @@ static void a_graph_is_launched_by_its_first_launch(void **state) {
   lumos_job_free(job);
 }
 
-/* Before launch1 the thread is silent for 2 ms, which no graph holds: launch0 is alone, and launch1 and launch2 are one. */
+/* Before launch1 the thread is silent for 2 ms, which no graph holds: launch0 is alone, and launch1 and launch2 are
+ * one. */
 static void a_long_silence_is_in_no_graph(void **state) {
   (void)state;
   struct lumos_error error = {0};

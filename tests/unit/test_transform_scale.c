@@ -207,7 +207,8 @@ static int64_t noted(const struct lumos_job *job, const char *code) {
 
 static int64_t untied_ranks(const struct lumos_job *job) { return noted(job, "transform.untied_threads"); }
 
-/* Two ranks compute for 50 and 90 and communicate for so long; how many kernels are said to be tied to no other rank. */
+/* Two ranks compute for 50 and 90 and communicate for so long; how many kernels are said to be tied to no other
+ * rank. */
 static int64_t untied_communication(bool joined, int64_t one, int64_t other) {
   struct lumos_job *job = job_from_text(ranks_job);
   job->collectives.count = joined ? 1 : 0;

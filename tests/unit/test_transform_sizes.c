@@ -101,8 +101,9 @@ static void expect(const struct lumos_dimensions *dimensions, const char *op, co
   expect_side(dimensions, LUMOS_ANY_SIDE, op, shapes, dtypes, changed, known);
 }
 
-/* hidden 1024 to 3072, so that on a shard ffn goes from 2048 to 6144, heads from 4 to 12, queries, keys and values of one product from
- * 1536 to 4608; sequence 2048 to 512; the vocabulary stays. The sequence and a shard of ffn are as long. */
+/* hidden 1024 to 3072, so that on a shard ffn goes from 2048 to 6144, heads from 4 to 12, queries, keys and values of
+ * one product from 1536 to 4608; sequence 2048 to 512; the vocabulary stays. The sequence and a shard of ffn are as
+ * long. */
 static void a_dimension_is_what_its_place_says(void **state) {
   (void)state;
   struct lumos_job *job = model_job();
@@ -258,8 +259,9 @@ static void sequences_are_shared(void **state) {
   lumos_job_free(job);
 }
 
-/* Two ranks come to have a half of the sequence each of what is as wide as the model: of norms and residuals, sequence first or batch first. Products,
- * the embedding, what is a shard's and the activation, whose shard could be as wide, keep all tokens; there and back. */
+/* Two ranks come to have a half of the sequence each of what is as wide as the model: of norms and residuals, sequence
+ * first or batch first. Products, the embedding, what is a shard's and the activation, whose shard could be as wide,
+ * keep all tokens; there and back. */
 static void sequences_are_divided(void **state) {
   (void)state;
   struct lumos_job *job = model_job();
@@ -285,7 +287,8 @@ static void sequences_are_divided(void **state) {
   expect(&dimensions, "aten::native_layer_norm", "[[1024, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[2048, 1, 1024], [], [1024], [1024], []]", true);
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
-  /* A weight of as many features as there are tokens; and logits, of half a vocabulary that is as wide as the model, but not in a layer. */
+  /* A weight of as many features as there are tokens; and logits, of half a vocabulary that is as wide as the model,
+   * but not in a layer. */
   assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::copy_", "[[2048, 1024], [2048, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]",
@@ -299,7 +302,8 @@ static void sequences_are_divided(void **state) {
   lumos_job_free(job);
 }
 
-/* As many tokens as the feed-forward block has features: beside the vocabulary they are tokens, for no weight has both. */
+/* As many tokens as the feed-forward block has features: beside the vocabulary they are tokens, for no weight has
+ * both. */
 static void logits_are_no_weight(void **state) {
   (void)state;
   struct lumos_job *job = model_job();
@@ -354,8 +358,8 @@ static void add_product(struct lumos_job *job, const char *op, const char *shape
   lumos_vector_push(&job->spans, span);
 }
 
-/* Of 2,048 tokens each takes 2 of 16 experts, which are 3,584 wide and have their gate beside the product up; the vocabulary is as many as
- * the rows of all experts. To half as many tokens and half the width. */
+/* Of 2,048 tokens each takes 2 of 16 experts, which are 3,584 wide and have their gate beside the product up; the
+ * vocabulary is as many as the rows of all experts. To half as many tokens and half the width. */
 static void experts_are_read_off_their_products(void **state) {
   (void)state;
   struct lumos_job *job = model_job();

@@ -1,10 +1,10 @@
 /* Which micro-batch and which chunk of a stage's layers a pass is for, over all ranks.
  *
  * The n-th forward pass of a round is micro-batch n, and so is the n-th backward one, however often it is interrupted,
- * in every schedule that gives a stage one chunk. With more, as interleaved schedules do, passes take turns: as many micro-batches as there are stages
- * go through one chunk, then through the next; backward from the last chunk on. How many chunks there are shows at the
- * ends of the pipeline: only the first chunk of the first stage begins with the embedding, only the last of the last
- * ends with the head.
+ * in every schedule that gives a stage one chunk. With more, as interleaved schedules do, passes take turns: as many
+ * micro-batches as there are stages go through one chunk, then through the next; backward from the last chunk on. How
+ * many chunks there are shows at the ends of the pipeline: only the first chunk of the first stage begins with the
+ * embedding, only the last of the last ends with the head.
  */
 #include "program/recovery/recovery.h"
 

@@ -1,6 +1,6 @@
-/* What says nothing of layers itself. A kernel that only adds up the parts of a product belongs to the product before it;
- * a copy to the layer that launched before and behind it; what hooks of fully sharded replicas launch before a layer
- * goes back to the layer behind them.
+/* What says nothing of layers itself. A kernel that only adds up the parts of a product belongs to the product before
+ * it; a copy to the layer that launched before and behind it; what hooks of fully sharded replicas launch before a
+ * layer goes back to the layer behind them.
  */
 #include "program/recovery/recovery.h"
 

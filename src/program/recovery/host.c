@@ -1,6 +1,6 @@
 /* What a thread does belongs to what it launches. A task within an operator that launches something is of that; between
- * operators it prepares the next launch of its step, and behind the last one belongs to that. What autograd's thread does before it
- * waits for another thread ends its pass. */
+ * operators it prepares the next launch of its step, and behind the last one belongs to that. What autograd's thread
+ * does before it waits for another thread ends its pass. */
 #include "program/recovery/recovery.h"
 
 #include "graph/handover.h"
@@ -71,8 +71,8 @@ static bool same_pass(const struct lumos_task *task, const struct lumos_task *ot
   return task->step == other->step && task->phase == other->phase && task->micro_batch == other->micro_batch;
 }
 
-/* Is it a node of autograd's engine, behind which the thread waits for another one before it launches anything, for another pass?
- * Where that one leaves no trace, the thread is silent. */
+/* Is it a node of autograd's engine, behind which the thread waits for another one before it launches anything, for
+ * another pass? Where that one leaves no trace, the thread is silent. */
 static bool ends_pass(const struct scan *scan, const struct lumos_lane *lane, uint32_t place, uint32_t around,
                       const struct launch *last, const struct launch *next) {
   static const char engine[] = "autograd::engine::";

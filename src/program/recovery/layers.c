@@ -219,8 +219,8 @@ static bool is_same_work(const struct search *search, const uint32_t *starts, ui
   return near >= most_layers * pieces;
 }
 
-/* Attention and feed-forward begin alike and may take as long: where every other piece attends, and the others are no larger than a
- * feed-forward block, two are a layer. Layers that mix tokens by other means have both. */
+/* Attention and feed-forward begin alike and may take as long: where every other piece attends, and the others are no
+ * larger than a feed-forward block, two are a layer. Layers that mix tokens by other means have both. */
 static bool is_half(const struct search *search, const struct anchor *anchor) {
   const struct lumos_sequence *sequence = search->sequence;
   bool before = false;
@@ -238,8 +238,8 @@ static bool is_half(const struct search *search, const struct anchor *anchor) {
   return sequence->kinds != NULL && anchor->count > 2 && anchor->count != search->wanted;
 }
 
-/* How far the layers reach on either side; false: not even once round, or half round again and more: then what is alike goes on where
- * the symbol does not come, as one that a compiler made for every other layer alone. */
+/* How far the layers reach on either side; false: not even once round, or half round again and more: then what is alike
+ * goes on where the symbol does not come, as one that a compiler made for every other layer alone. */
 static bool reach(const struct search *search, struct anchor *anchor) {
   const struct lumos_sequence *sequence = search->sequence;
   const uint32_t *places = anchor->places;

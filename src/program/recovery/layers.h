@@ -28,8 +28,9 @@ struct lumos_layers {
 
 /* Find the layers, `wanted` of them (0: any number): the shortest piece that the sequence repeats, at least twice, with
  * nearly the same work each time, as far as it goes on both sides. Symbols that are missing, added or replaced in some
- * layers do no harm while most are alike. Pieces of which every other one has the attention, and the others no more products than a feed-forward block, are halves. count 0: nothing repeats, or too little of the sequence's weight does.
- * O(count x distinct symbols that repeat), of which at most 64 are tried. */
+ * layers do no harm while most are alike. Pieces of which every other one has the attention, and the others no more
+ * products than a feed-forward block, are halves. count 0: nothing repeats, or too little of the sequence's weight
+ * does. O(count x distinct symbols that repeat), of which at most 64 are tried. */
 struct lumos_layers lumos_layers_find(const struct lumos_sequence *sequence, uint32_t wanted);
 
 /* One layer as found elsewhere: where it stands in this sequence, once, by the longest common subsequence. false: most

@@ -75,8 +75,9 @@ static uint32_t count_symbol(const struct lumos_view *view, uint32_t from, uint3
   return count;
 }
 
-/* Does communication of this symbol come as often in every layer, or nowhere? Or as often as that, but each time one layer ahead, as
- * parameters are gathered for the next layer back: then what an end lacks comes before the other one. */
+/* Does communication of this symbol come as often in every layer, or nowhere? Or as often as that, but each time one
+ * layer ahead, as parameters are gathered for the next layer back: then what an end lacks comes before the other
+ * one. */
 static bool is_even(const struct lumos_view *view, const struct lumos_layers *layers, uint32_t symbol) {
   uint32_t all = count_symbol(view, 0, view->count, symbol), most = 0, lacking = 0, last = layers->count - 1;
   for (uint32_t k = 0; k < layers->count; k++) {

@@ -103,8 +103,8 @@ void lumos_program_chunks(struct lumos_recovery *recovery);
 /* The number in the model of the first layer of a chunk of a stage. */
 int32_t lumos_first_layer(const struct lumos_recovery *recovery, int32_t stage, int32_t chunk);
 
-/* The elements of a pass that say something about layers, in the order of the layers: those of a symbol, but for copies and
- * for what hooks of fully sharded replicas launch before a layer goes back. */
+/* The elements of a pass that say something about layers, in the order of the layers: those of a symbol, but for copies
+ * and for what hooks of fully sharded replicas launch before a layer goes back. */
 struct lumos_view {
   uint32_t *elements, *symbols; /* [count]: index in program->elements; its symbol */
   int64_t *weights;             /* [count]: ns of computing */

@@ -1,10 +1,12 @@
-/* Each piece of advice has a condition: that the job does not do so already. Where it does, the advice is what is left. */
+/* Each piece of advice has a condition: that the job does not do so already. Where it does, the advice is what is
+ * left. */
 #include "report/content/advice.h"
 
 #include "report/text/numbers.h"
 #include <string.h>
 
-/* Chosen: from here on a job does something, and from there on there is nothing left of it to do; per cent of the time. */
+/* Chosen: from here on a job does something, and from there on there is nothing left of it to do; per cent of the
+ * time. */
 enum { SOME = 20, MOST = 50, ALMOST_ALL = 90 };
 
 /* ---- CUDA graphs ---- */

@@ -1,4 +1,5 @@
-/* What to do about a kind of work, and how to make a change: in the imperative, and nothing that the job already does. */
+/* What to do about a kind of work, and how to make a change: in the imperative, and nothing that the job already
+ * does. */
 #ifndef LUMOS_REPORT_ADVICE_H
 #define LUMOS_REPORT_ADVICE_H
 

@@ -1,6 +1,7 @@
-/* How much memory PyTorch's allocator holds for a GPU over time, by the trace's memory events: of the rank that has most
- * allocated at once, with what its allocator has reserved. Nothing is known of it after a change. CPUs allocate ahead of
- * the kernels, so the picture has an axis of its own: from the first event to the last, with the steps of the CPU. */
+/* How much memory PyTorch's allocator holds for a GPU over time, by the trace's memory events: of the rank that has
+ * most allocated at once, with what its allocator has reserved. Nothing is known of it after a change. CPUs allocate
+ * ahead of the kernels, so the picture has an axis of its own: from the first event to the last, with the steps of the
+ * CPU. */
 #ifndef LUMOS_REPORT_ALLOCATED_H
 #define LUMOS_REPORT_ALLOCATED_H
 

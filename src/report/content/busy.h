@@ -35,7 +35,8 @@ void report_busy_read(const struct report_facts *facts, const struct report_time
                       struct report_busy *busy);
 void report_busy_free(struct report_busy *busy);
 
-/* "GPUs are busy, kernels that wait included, for 84.1 % of the time on average (simulated: 83.6 %), for less than half in 12 of 52 bins of 1 ms" */
+/* "GPUs are busy, kernels that wait included, for 84.1 % of the time on average (simulated: 83.6 %), for less than half
+ * in 12 of 52 bins of 1 ms" */
 void report_put_busy_finding(const struct report_busy *busy, struct lumos_text *out);
 void report_put_busy_reading(const struct report_busy *busy, struct lumos_text *out);
 void report_busy_table(const struct report_busy *busy, struct report_table *table);

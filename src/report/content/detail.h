@@ -49,8 +49,8 @@ void report_detail_free(struct report_detail *detail);
 
 /* Which tasks are embedded, in words. */
 void report_put_detail(const struct report_detail *detail, struct lumos_text *out);
-/* The tasks as JSON, safe inside <script>: see packed.c. Of several jobs, with lanes in the order of their picture: those of
- * the first, then those of the second. */
+/* The tasks as JSON, safe inside <script>: see packed.c. Of several jobs, with lanes in the order of their picture:
+ * those of the first, then those of the second. */
 void report_details_json(const struct report_detail *details, size_t count, struct lumos_text *out);
 static inline void report_detail_json(const struct report_detail *detail, struct lumos_text *out) {
   report_details_json(detail, 1, out);

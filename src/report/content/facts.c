@@ -187,8 +187,8 @@ static bool any_simulated(const struct report_rows *rows) {
   return any;
 }
 
-/* Of the job, or of each rank: steps that a changed job has no more are in no simulated sum, nor the first step where it
- * is left out. The measured first step goes with it, so that like steps are compared. */
+/* Of the job, or of each rank: steps that a changed job has no more are in no simulated sum, nor the first step where
+ * it is left out. The measured first step goes with it, so that like steps are compared. */
 static void mark_left_out(struct report_rows *rows, bool edited) {
   bool any = any_simulated(rows);
   for (size_t first = 0, i = 0; first < rows->count; first = i) {

@@ -1,9 +1,10 @@
 /* What the page's parts need to know of a job, read once from its metrics: figures by rank and step, and their sums.
  *
  * Sums and shares run over rank-steps: a share is the sum of a figure over the sum of the step times of the same rows.
- * Which steps count says lumos_first_step_is_left_out: of a recording not the first of three or more; of a changed job not
- * the first of two, which begins with what the unchanged job had left to do. An edit keeps the steps, so what was measured
- * before it is of the same ones. A rebuilt job has others: what was measured is the mean of its own recording's steps.
+ * Which steps count says lumos_first_step_is_left_out: of a recording not the first of three or more; of a changed job
+ * not the first of two, which begins with what the unchanged job had left to do. An edit keeps the steps, so what was
+ * measured before it is of the same ones. A rebuilt job has others: what was measured is the mean of its own
+ * recording's steps.
  */
 #ifndef LUMOS_REPORT_FACTS_H
 #define LUMOS_REPORT_FACTS_H

@@ -185,7 +185,8 @@ static uint32_t rank_of(const struct canvas *canvas, size_t number) {
   return canvas->timelines->job->lanes.items[canvas->lanes->items[number].lane].rank;
 }
 
-/* Place the lanes of a rank from number `first` on, one below the other; returns the number of the next rank's first. */
+/* Place the lanes of a rank from number `first` on, one below the other; returns the number of the next rank's
+ * first. */
 static size_t place_rank(struct canvas *canvas, size_t first, int32_t *y) {
   size_t i = first;
   for (; i < canvas->lanes->count && rank_of(canvas, i) == rank_of(canvas, first); i++) {

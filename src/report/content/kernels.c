@@ -75,8 +75,8 @@ static void describe(const struct report_facts *facts, const struct report_talli
   report_put_which_durations(facts->job, &table->caption);
 }
 
-/* The tasks that a table counts, in order: those of steps that are in means, with the durations of the timeline that GPU
- * times are of everywhere. */
+/* The tasks that a table counts, in order: those of steps that are in means, with the durations of the timeline that
+ * GPU times are of everywhere. */
 struct walk {
   const struct report_facts *facts;
   const struct lumos_run *runs; /* NULL: as recorded */

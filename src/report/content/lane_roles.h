@@ -1,5 +1,5 @@
-/* What lanes are called: threads are CPU lanes ("CPU main", "CPU autograd"), streams go by what runs on them ("compute",
- * "tensor-parallel communication", "copies"), with their number where a rank has several alike. */
+/* What lanes are called: threads are CPU lanes ("CPU main", "CPU autograd"), streams go by what runs on them
+ * ("compute", "tensor-parallel communication", "copies"), with their number where a rank has several alike. */
 #ifndef LUMOS_REPORT_LANE_ROLES_H
 #define LUMOS_REPORT_LANE_ROLES_H
 

@@ -118,7 +118,8 @@ static void set_string(const struct lumos_job *job, struct report_scope *item, c
   report_set_take(item, name, &text);
 }
 
-/* A name of a file may be that of a host or a person, so that the report withholds it: the reader learns where it is. */
+/* A name of a file may be that of a host or a person, so that the report withholds it: the reader learns where it
+ * is. */
 static void put_where_named(const struct lumos_job *job, const struct lumos_note *note, struct lumos_text *out) {
   if (strcmp(lumos_string(job->strings, note->code), "parse.not_a_trace") == 0) {
     lumos_text_put(out, out->length > 0 ? "; " : "");

@@ -1,5 +1,5 @@
-/* What would help most: the step without a kind of work, and with half of it, and with single changes, as the simulation
- * says. Ranked by what half of it saves, and changes by what each saves.
+/* What would help most: the step without a kind of work, and with half of it, and with single changes, as the
+ * simulation says. Ranked by what half of it saves, and changes by what each saves.
  *
  * Times are means over the job's simulated steps; of those that count, as everywhere (facts.h).
  */

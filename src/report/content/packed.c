@@ -1,9 +1,9 @@
 /* The embedded tasks as JSON. {"origin", "from", "column" and "pixels": an instant t of the picture stands (t - from) /
  * column * pixels to the right of its lane's left edge; "begin": the first instant of all, where that is before "from",
- * and "early_column": how much time a column has before it;
- * "twice": measured work is drawn, too; "steps": [[number, start, end]], "window": [from, until] where every task is
- * embedded, "kinds": [[class, label]] by number, "phases": labels by number, "holds": [[what held it, which end of that,
- * evidence]], "routes": the critical paths, "lanes": [{...}] in the order of the pictures.
+ * and "early_column": how much time a column has before it; "twice": measured work is drawn, too; "steps": [[number,
+ * start, end]], "window": [from, until] where every task is embedded, "kinds": [[class, label]] by number, "phases":
+ * labels by number, "holds": [[what held it, which end of that, evidence]], "routes": the critical paths, "lanes":
+ * [{...}] in the order of the pictures.
  *
  * A lane has a column of integers for every field, all equally long. In "start" (counted from origin), "task" (the N of
  * an id) and the references each value is the difference to the one before it (the last that is not null or false; at
@@ -13,15 +13,15 @@
  * until] of doubtful waits before embedded tasks; the kinds' classes: "doubts". "ends": for each task whose end
  * something else held than its duration: its place on the lane, by whom, how. "passes": [place, phase, micro-batch,
  * layer] from that place on, up to the next one; "bytes": [place, bytes]. "early", where tasks are left out: columns
- * from "begin" to "from", as simulated, and where it is drawn as measured, too: [kind, column, columns, quarters] in one
- * row.
+ * from "begin" to "from", as simulated, and where it is drawn as measured, too: [kind, column, columns, quarters] in
+ * one row.
  *
  * What many tasks have in common stands in "names": [kind, name, op, module, shapes], all but the kind as numbers in
  * "texts"; -1, and what is missing at the end: there is none.
  *
- * Of several jobs the lanes of the first come first, then those of the second; each has "job", its name, and "until", where
- * its picture ends. Times count from where the job's own part of the picture begins, there are neither steps, routes nor
- * holds, and what there is is of one timeline: "only".
+ * Of several jobs the lanes of the first come first, then those of the second; each has "job", its name, and "until",
+ * where its picture ends. Times count from where the job's own part of the picture begins, there are neither steps,
+ * routes nor holds, and what there is is of one timeline: "only".
  *
  * A route is [step, its start, [lane], [duration], [hold]], leg by leg; lane: its place among "lanes", -1: it is not
  * drawn, or outside of the recording; hold: what led to it from the leg before.
@@ -82,8 +82,8 @@ struct packing {
 
 static bool is_of_several(const struct packing *packing) { return packing->detail->from.jobs > 0; }
 
-/* Of several jobs one timeline is there, else the simulated one and how the measured one differs. The task is embedded, so
- * it has such a time. */
+/* Of several jobs one timeline is there, else the simulated one and how the measured one differs. The task is embedded,
+ * so it has such a time. */
 static void time_of(const struct packing *packing, uint32_t task, int64_t *start, int64_t *duration) {
   enum report_timeline timeline = is_of_several(packing) ? packing->detail->from.shown : SIMULATED;
   *start = *duration = 0;

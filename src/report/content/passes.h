@@ -15,8 +15,8 @@ enum {
 void report_passes_read(const struct lumos_job *job, const struct report_boundaries *steps,
                         const struct lumos_report_options *options, struct lumos_passes *passes);
 
-/* Of a rebuilt job: the passes of a recorded step, from the records that it keeps. Its times count from the start of the
- * step. No stages: there are no such records. */
+/* Of a rebuilt job: the passes of a recorded step, from the records that it keeps. Its times count from the start of
+ * the step. No stages: there are no such records. */
 void report_recorded_passes_read(const struct report_facts *facts, struct lumos_passes *passes);
 
 #endif

@@ -86,8 +86,8 @@ static void put_schedule(const struct lumos_passes *passes, enum lumos_recovered
   put_micro_batches(passes, out);
 }
 
-/* "the bubble takes 26.8 % of the step, 20.0 % in a step of equal passes and nothing else": the breakdown's. Where waiting cannot be told from transfer,
- * only that no pass runs. */
+/* "the bubble takes 26.8 % of the step, 20.0 % in a step of equal passes and nothing else": the breakdown's. Where
+ * waiting cannot be told from transfer, only that no pass runs. */
 static void put_pipeline(const struct lumos_passes *passes, const struct report_facts *facts, struct lumos_text *out) {
   enum report_timeline spoken = report_facts_spoken(facts);
   enum lumos_recovered_schedule schedule = lumos_schedule_of(passes);

@@ -1,5 +1,5 @@
-/* The critical path of every step as a route over lanes: from when to when it is on which. Parts of one lane that follow
- * each other are one leg; where a leg begins, the path comes from the lane of the leg before it. */
+/* The critical path of every step as a route over lanes: from when to when it is on which. Parts of one lane that
+ * follow each other are one leg; where a leg begins, the path comes from the lane of the leg before it. */
 #ifndef LUMOS_REPORT_ROUTE_H
 #define LUMOS_REPORT_ROUTE_H
 

@@ -1,5 +1,5 @@
-/* Cell by cell, a few pixels wide: the path is drawn where it spends most of the cell's time, so that the size depends on
- * the picture alone. */
+/* Cell by cell, a few pixels wide: the path is drawn where it spends most of the cell's time, so that the size depends
+ * on the picture alone. */
 #include "report/content/route_scene.h"
 
 #include <stdlib.h>

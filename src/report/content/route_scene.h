@@ -6,8 +6,8 @@
 #include "report/content/route.h"
 
 /* Adds a group of the class "routes", where there are any. `heights`: by lane where its line is, in tenths of a pixel;
- * after the last lane's that of what is outside of the recording, and then by lane where that is while the path is on its
- * rank. */
+ * after the last lane's that of what is outside of the recording, and then by lane where that is while the path is on
+ * its rank. */
 void report_routes_draw(const struct report_routes *routes, const struct report_axis *axis, const int32_t *heights,
                         size_t lanes, struct report_scene *scene);
 

@@ -8,8 +8,8 @@
 /* "1F1B"; NULL where there is no name. */
 const char *report_schedule_name(enum lumos_recovered_schedule schedule);
 
-/* The order of a stage's passes, each once, at its first interval: "F0 F1 B0 F2 B1 B2"; chunks as letters: "F0a F0b". At
- * most about `limit` bytes, then an ellipsis. */
+/* The order of a stage's passes, each once, at its first interval: "F0 F1 B0 F2 B1 B2"; chunks as letters: "F0a F0b".
+ * At most about `limit` bytes, then an ellipsis. */
 void report_put_order(const struct lumos_passes *passes, const struct lumos_pipeline_stage *stage, size_t limit,
                       struct lumos_text *out);
 

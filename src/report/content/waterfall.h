@@ -1,5 +1,5 @@
-/* A waterfall: one step, a bar for each part of it that grows or shrinks from where the one above it ended, and the other
- * step, to which they add up. */
+/* A waterfall: one step, a bar for each part of it that grows or shrinks from where the one above it ended, and the
+ * other step, to which they add up. */
 #ifndef LUMOS_REPORT_WATERFALL_H
 #define LUMOS_REPORT_WATERFALL_H
 

@@ -1,5 +1,5 @@
-/* Figures in groups by what they are of; in a group those that lower the grade come first, the worst of them at the top,
- * and groups by their worst figure. */
+/* Figures in groups by what they are of; in a group those that lower the grade come first, the worst of them at the
+ * top, and groups by their worst figure. */
 #include "report/diagnosis/details.h"
 
 #include "report/diagnosis/confidence.h"

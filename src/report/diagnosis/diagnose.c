@@ -200,8 +200,8 @@ static bool waits_for_data(const struct diagnosis_figures *figures, uint32_t ran
   return own - diagnosis_blocked_by_loader(figures, LUMOS_NONE).time > lateness(&figures->ranks[rank]) / MOST_OF;
 }
 
-/* Its threads take hardly longer than those of similar ranks, it is late by no more than that can make of a step, and no
- * op stands out: where CPUs set the pace some rank is always the latest, and nothing is wrong with it. */
+/* Its threads take hardly longer than those of similar ranks, it is late by no more than that can make of a step, and
+ * no op stands out: where CPUs set the pace some rank is always the latest, and nothing is wrong with it. */
 static bool has_ordinary_threads(const struct diagnosis_figures *figures, uint32_t rank,
                                  const struct diagnosis_excess *threads, int64_t ratio) {
   int64_t late = at_most(lateness(&figures->ranks[rank]), at_least_zero(figures->ranks[rank].late_always));
@@ -288,8 +288,8 @@ static void find_late_ranks(struct diagnosing *search) {
   free(named);
 }
 
-/* A rank that is late for a cause that was not recorded, as where its recording begins later, is late by nothing that its
- * CPU is known to do: those that are there before it wait for what is not recorded. */
+/* A rank that is late for a cause that was not recorded, as where its recording begins later, is late by nothing that
+ * its CPU is known to do: those that are there before it wait for what is not recorded. */
 static void take_waiting_for_unknown(struct diagnosing *search) {
   const struct lumos_job *job = search->job;
   const struct diagnosis_rank *ranks = search->figures.ranks;
@@ -409,8 +409,8 @@ static void find_profiler(struct diagnosing *search) {
   }
 }
 
-/* A CPU that is blocked for some time of a step could have been ahead of its GPU by as much, so that the GPU is idle for
- * the synchronization's sake; what is idle beyond that is the CPU's own pace. */
+/* A CPU that is blocked for some time of a step could have been ahead of its GPU by as much, so that the GPU is idle
+ * for the synchronization's sake; what is idle beyond that is the CPU's own pace. */
 static void find_idle(struct diagnosing *search) {
   struct diagnosis_parts *left = &search->left;
   find_profiler(search);

@@ -14,9 +14,9 @@ struct diagnosis_excess {
   int64_t own, others;        /* what all of it takes in a step, here and on the mean of like ranks */
 };
 
-/* Threads that launch kernels: what their tasks take and the time between them, as far as nothing in the graph explains it and they do not
- * wait for the GPU. Like ranks: those of the same pipeline stage that are no stragglers, or else the other ranks of the
- * stage; without a stage all. O(tasks). */
+/* Threads that launch kernels: what their tasks take and the time between them, as far as nothing in the graph explains
+ * it and they do not wait for the GPU. Like ranks: those of the same pipeline stage that are no stragglers, or else the
+ * other ranks of the stage; without a stage all. O(tasks). */
 struct diagnosis_excess diagnosis_thread_excess(const struct diagnosis_figures *figures, uint32_t rank);
 /* Streams: kernels other than communication, copies included. O(tasks). */
 struct diagnosis_excess diagnosis_kernel_excess(const struct diagnosis_figures *figures, uint32_t rank);

@@ -1,4 +1,5 @@
-/* What the diagnosis reads off a job's metrics: the mean step in parts, and each rank's own. Times in ns of a mean step.
+/* What the diagnosis reads off a job's metrics: the mean step in parts, and each rank's own. Times in ns of a mean
+ * step.
  */
 #ifndef LUMOS_REPORT_DIAGNOSIS_FIGURES_H
 #define LUMOS_REPORT_DIAGNOSIS_FIGURES_H

@@ -46,8 +46,8 @@ static struct report_scope *set_tile(struct report_scope *scope, const char *lab
   return item;
 }
 
-/* ", 19.4 ms from the first rank's start to the last one's end, while single ranks take 12.3 ms to 18.6 ms": ranks of one
- * recorded step begin to record at different times, so that no rank takes as long as the step. */
+/* ", 19.4 ms from the first rank's start to the last one's end, while single ranks take 12.3 ms to 18.6 ms": ranks of
+ * one recorded step begin to record at different times, so that no rank takes as long as the step. */
 static void put_ranks_apart(const struct report_facts *facts, int64_t step, struct lumos_text *out) {
   enum { LEAST = 50 }; /* chosen: a difference of less than one in so many ns of the step is not seen */
   int64_t least = LUMOS_ABSENT, most = LUMOS_ABSENT;
@@ -126,7 +126,8 @@ static void put_step_range(const struct report_facts *facts, enum report_timelin
   report_put_left_out(facts, out);
 }
 
-/* A line from the least to the most that the step may take, beside where it was measured: in millionths of the width. */
+/* A line from the least to the most that the step may take, beside where it was measured: in millionths of the
+ * width. */
 static void set_range(const struct report_facts *facts, struct report_scope *tile) {
   int64_t value = report_facts_step_time(facts, SIMULATED), measured = report_facts_step_time(facts, MEASURED);
   struct report_range range = facts->step_range;

@@ -1,4 +1,5 @@
-/* Each cure is tried by a change that was simulated, or else by half of a kind of work, or by what the finding costs. */
+/* Each cure is tried by a change that was simulated, or else by half of a kind of work, or by what the finding
+ * costs. */
 #include "report/diagnosis/gains.h"
 
 #include "base/ascii.h"
@@ -7,8 +8,8 @@
 #include "report/text/numbers.h"
 #include <string.h>
 
-/* What a cure is tried by: a change that was simulated, or else a kind of work with half of its time; both NULL: by what
- * the finding costs, at most. */
+/* What a cure is tried by: a change that was simulated, or else a kind of work with half of its time; both NULL: by
+ * what the finding costs, at most. */
 static const struct {
   const char *condition; /* of the change, or of all that the finding costs; NULL: no cure is tried so */
   const char *doing;     /* the same as a subject */
@@ -160,8 +161,8 @@ bool diagnosis_only_computes(const struct report_result *result) {
   return result->diagnosis.count > 0 && result->diagnosis.findings[0].cause == LUMOS_CAUSE_COMPUTE;
 }
 
-/* Something else helps at least twice as much, so that it is what to do first; of a cure that was not simulated no more is
- * known than its bound. */
+/* Something else helps at least twice as much, so that it is what to do first; of a cure that was not simulated no more
+ * is known than its bound. */
 static bool is_outdone(const struct diagnosis_gain *cure, const struct diagnosis_gain *best) {
   return cure->share != LUMOS_ABSENT && best->share >= DIAGNOSIS_LARGE_SHARE &&
          (cure->at_most ? outdoes_bound(best, cure) : best->share / 2 >= cure->share);

@@ -16,8 +16,8 @@ struct diagnosis_gain {
   enum lumos_cause cause;    /* whose cure it is; LUMOS_CAUSE_COMPUTE: nobody's */
   const struct report_opportunity *opportunity; /* that was simulated; NULL: none */
 };
-/* Of the first finding's cure alone; of the best kind of work; of whichever helps most: the cure, a change, or half of a
- * kind of work where there is no other or it can be had; and the one that the headline states. */
+/* Of the first finding's cure alone; of the best kind of work; of whichever helps most: the cure, a change, or half of
+ * a kind of work where there is no other or it can be had; and the one that the headline states. */
 struct diagnosis_gain diagnosis_cure(const struct report_result *result);
 struct diagnosis_gain diagnosis_best_work(const struct report_result *result);
 struct diagnosis_gain diagnosis_best_gain(const struct report_result *result);

@@ -146,8 +146,8 @@ static int compare_own(const void *left, const void *right) {
                                     : LUMOS_ORDER(b->busy, a->busy);
 }
 
-/* Of ranks that share a stage of one replica, the others wait for the one that is busy longest: it sets the stage's pace.
- * What its CPU takes longer than the mean for its launches is no work of the stage. */
+/* Of ranks that share a stage of one replica, the others wait for the one that is busy longest: it sets the stage's
+ * pace. What its CPU takes longer than the mean for its launches is no work of the stage. */
 static void add_busy(struct stage *stages, struct own_time *own, size_t count, int64_t pace, int64_t steps) {
   for (size_t i = 0; i < count; i++) {
     int64_t slower = (own[i].host - report_product(own[i].calls, pace)) / steps;
@@ -260,7 +260,8 @@ struct view {
   int64_t cost;
 };
 
-/* A stage whose excess over the mean is 3/4 of the heavy one's, or more, is nearly as heavy; the others wait for both. */
+/* A stage whose excess over the mean is 3/4 of the heavy one's, or more, is nearly as heavy; the others wait for
+ * both. */
 static void find_idle(const struct stage *stages, const struct view *view, struct diagnosis_imbalance *found) {
   enum { NEARLY = 3, OF = 4 };
   int64_t least = (view->most - view->even) / OF * NEARLY, next = 0;
@@ -302,8 +303,8 @@ static int64_t cost_of_view(const struct stage *stages, int32_t count, const str
   return cost_of(more < longer ? more : longer, batches);
 }
 
-/* By whichever sets the pace of the heaviest stage, GPU or CPU; or by GPUs alone, even if all CPUs are busy for longer: their
- * work passes while a stage waits for others. But equal stages take no less than their CPUs do. */
+/* By whichever sets the pace of the heaviest stage, GPU or CPU; or by GPUs alone, even if all CPUs are busy for longer:
+ * their work passes while a stage waits for others. But equal stages take no less than their CPUs do. */
 static struct view find_view(const struct diagnosis_figures *figures, const struct stage *stages, int32_t count,
                              int64_t batches) {
   struct view compute = view_by(stages, count, false), host = view_by(stages, count, true);

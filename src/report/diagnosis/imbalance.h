@@ -22,14 +22,14 @@ struct diagnosis_imbalance {
 /* With M micro-batches and P stages of work W_s a step, the fastest schedule takes max W + (sum of the others) / M;
  * with the same work in equal parts (M + P - 1) / M mean W. The difference, (M - 1) / M (max W - mean W), is the cost;
  * of one micro-batch there is none. It is no more than what the stage takes longer than the mean stage without waiting.
- * Work is the dearer of two. One is what the GPU computes, without what stragglers take longer, or, if that is more, its
- * launches by what the CPU takes for one, on the mean over all stages; equal parts are no less than the mean of either kind.
- * The other is what the GPU computes alone, though CPUs be busy for longer; the step stays as long as the mean CPU is busy.
- * O(tasks + ranks log ranks + layers x stages). */
+ * Work is the dearer of two. One is what the GPU computes, without what stragglers take longer, or, if that is more,
+ * its launches by what the CPU takes for one, on the mean over all stages; equal parts are no less than the mean of
+ * either kind. The other is what the GPU computes alone, though CPUs be busy for longer; the step stays as long as the
+ * mean CPU is busy. O(tasks + ranks log ranks + layers x stages). */
 struct diagnosis_imbalance diagnosis_find_imbalance(const struct diagnosis_figures *figures);
 
-/* Is there a stage of which no rank was recorded? Then nobody knows whether the others wait for it for its work or for the
- * schedule. O(ranks). */
+/* Is there a stage of which no rank was recorded? Then nobody knows whether the others wait for it for its work or for
+ * the schedule. O(ranks). */
 bool diagnosis_lacks_stages(const struct lumos_job *job);
 
 #endif

@@ -63,7 +63,8 @@ static void put_where(const struct report_result *result, const struct lumos_fin
   lumos_text_put(out, " more there than similar ranks in each step");
 }
 
-/* "Move 2 of the stage's 4 layers to other stages (simulated by lumos-transform --split 5,5,4,2)"; false: nothing is to be moved. */
+/* "Move 2 of the stage's 4 layers to other stages (simulated by lumos-transform --split 5,5,4,2)"; false: nothing is to
+ * be moved. */
 static bool put_split(const struct lumos_finding *finding, bool edited, struct lumos_text *out) {
   int32_t surplus = diagnosis_moves_layers(finding) ? finding->layers - finding->split[finding->stage] : 0;
   bool divide = surplus == 0 && finding->layers != LUMOS_ABSENT_INT && finding->part == LUMOS_PART_HEAD;
@@ -133,7 +134,8 @@ static void put_what_is_left(const struct report_result *result, const struct lu
   }
 }
 
-/* CUDA graphs, unless one op is to blame or most of the CPU's time is unknown; and fewer kernels, where that saves anything. */
+/* CUDA graphs, unless one op is to blame or most of the CPU's time is unknown; and fewer kernels, where that saves
+ * anything. */
 static void put_cpu_action(const struct report_result *result, const struct lumos_finding *finding,
                            struct lumos_text *out) {
   bool known = finding->op != LUMOS_NO_STRING && finding->op_time > finding->time / TEN;

@@ -10,8 +10,8 @@ void diagnosis_put_remedy(const struct report_result *result, struct lumos_text 
 /* What the first finding asks for, in the imperative, without what it would gain; nothing where nothing is wrong. */
 void diagnosis_put_action(const struct report_result *result, struct lumos_text *out);
 
-/* "; without that delay rank 2's CPU then limits the step": who is nearly as late, where the remedy is about something else
- * and so does not say it. */
+/* "; without that delay rank 2's CPU then limits the step": who is nearly as late, where the remedy is about something
+ * else and so does not say it. */
 void diagnosis_put_next_late(const struct report_result *result, struct lumos_text *out);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "report/diagnosis/result.h"
 
-/* Recorded steps are so much longer than steps without the profiler that this belongs beside their time, and each gain. */
+/* Recorded steps are so much longer than steps without the profiler that this belongs beside their time, and each
+ * gain. */
 bool diagnosis_is_slowed(const struct report_result *result);
 
 /* Layers of an imbalanced stage are known, and it should hold fewer. */

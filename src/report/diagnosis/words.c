@@ -271,7 +271,8 @@ static void put_unknown_ranks(const struct report_result *result, const struct l
 }
 
 /* ", most of all for rank 7's (62.8 % of the critical path)": of several, the one that most of the path is on. What the
- * path has outside the recording is no CPU's time, and may be on that rank: without it the share is the least that it can be. */
+ * path has outside the recording is no CPU's time, and may be on that rank: without it the share is the least that it
+ * can be. */
 static void put_slowest_cpu(const struct report_result *result, struct lumos_text *out) {
   const struct lumos_job *job = result->job;
   int64_t all = 0, most = 0, outside = 0;
@@ -409,8 +410,8 @@ static bool has_culprit(const struct lumos_finding *finding) {
   return finding->rank_count > 0 && finding->share >= DIAGNOSIS_LARGE_SHARE;
 }
 
-/* The second finding has its place in the headline where the first is not recorded, or another rank or stage costs nearly
- * as much. */
+/* The second finding has its place in the headline where the first is not recorded, or another rank or stage costs
+ * nearly as much. */
 static bool is_named_beside(const struct lumos_finding *second, const struct lumos_finding *first) {
   enum { NEARLY = 3, OF = 4 };
   if (first->cause == LUMOS_CAUSE_NOT_RECORDED) {
@@ -439,7 +440,8 @@ static void put_no_overhead(const struct report_result *result, struct lumos_tex
   lumos_text_put(out, " is above 5\xC2\xA0%");
 }
 
-/* What stages wait for is how long the others' passes take, which may be the CPUs': then a cure of CPU time is no surprise. */
+/* What stages wait for is how long the others' passes take, which may be the CPUs': then a cure of CPU time is no
+ * surprise. */
 static void put_pace(const struct lumos_diagnosis *diagnosis, const struct lumos_finding *first,
                      struct lumos_text *out) {
   bool of_pipeline = first->cause == LUMOS_CAUSE_BUBBLE || first->cause == LUMOS_CAUSE_IMBALANCE;
@@ -478,7 +480,8 @@ void diagnosis_put_sentence(const struct report_result *result, struct lumos_tex
   lumos_text_char(out, '.');
 }
 
-/* What of idle time that is CPU-bound counts as the cost of synchronizations, beside the time that these take themselves. */
+/* What of idle time that is CPU-bound counts as the cost of synchronizations, beside the time that these take
+ * themselves. */
 static int64_t stopped_before(const struct report_result *result) {
   const struct report_row *row = report_facts_whole(&result->facts, SIMULATED);
   const struct lumos_finding *finding = finding_of(result, LUMOS_CAUSE_SYNCHRONIZATION);
@@ -500,8 +503,9 @@ static void put_part(int64_t share, const char *before, const char *after, struc
   }
 }
 
-/* " The headline's 34.9 % of the step is 38.7 % CPU-bound, 1.8 % launch latency and 13.0 % waiting for other ranks, whose CPUs
- * are behind, less 12.5 % that counts as synchronization and 6.1 % that counts as data loading.": where that is all. */
+/* " The headline's 34.9 % of the step is 38.7 % CPU-bound, 1.8 % launch latency and 13.0 % waiting for other ranks,
+ * whose CPUs are behind, less 12.5 % that counts as synchronization and 6.1 % that counts as data loading.": where that
+ * is all. */
 static void put_parts_of_launching(const struct report_result *result, const struct lumos_finding *finding,
                                    struct lumos_text *out) {
   const struct report_row *whole = report_facts_whole(&result->facts, SIMULATED);
@@ -526,8 +530,8 @@ static void put_parts_of_launching(const struct report_result *result, const str
   }
 }
 
-/* " On the mean of all ranks the bubble is 24.3 % that the schedule costs and 2.5 % for unequal stages: stage 1 ...": what
- * the findings have of it adds up to what the bars have. */
+/* " On the mean of all ranks the bubble is 24.3 % that the schedule costs and 2.5 % for unequal stages: stage 1 ...":
+ * what the findings have of it adds up to what the bars have. */
 static void put_parts_of_bubble(const struct report_result *result, struct lumos_text *out) {
   const struct lumos_finding *stage = finding_of(result, LUMOS_CAUSE_IMBALANCE);
   const struct lumos_finding *rest = finding_of(result, LUMOS_CAUSE_BUBBLE);

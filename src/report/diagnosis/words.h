@@ -11,7 +11,8 @@ void diagnosis_put_sentence(const struct report_result *result, struct lumos_tex
 void diagnosis_put_finding(const struct report_result *result, const struct lumos_finding *finding,
                            struct lumos_text *out);
 
-/* " The other ranks compute meanwhile, ..." where CPUs have most of the critical path: what links it to the headline. */
+/* " The other ranks compute meanwhile, ..." where CPUs have most of the critical path: what links it to the
+ * headline. */
 void diagnosis_put_path_link(const struct report_result *result, struct lumos_text *out);
 /* How what the headline names stands to the parts of the mean step: a late rank, or unequal stages; else nothing. */
 void diagnosis_put_own_delay(const struct report_result *result, struct lumos_text *out);

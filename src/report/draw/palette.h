@@ -2,9 +2,9 @@
  * the same in every picture and table.
  *
  * Compute is blue, communication orange, copies violet, the host teal, idle pale grey; a pattern goes with absence
- * (waiting, idling, hatched both ways what is not recorded, a dashed outline with bubbles) and a paint of two tones with work that overlaps. Forward is blue
- * and backward green, as in papers on pipelines. Painters take the colours from here: the page through the style sheet
- * that report_palette_css writes (light and dark), others directly.
+ * (waiting, idling, hatched both ways what is not recorded, a dashed outline with bubbles) and a paint of two tones
+ * with work that overlaps. Forward is blue and backward green, as in papers on pipelines. Painters take the colours
+ * from here: the page through the style sheet that report_palette_css writes (light and dark), others directly.
  */
 #ifndef LUMOS_REPORT_PALETTE_H
 #define LUMOS_REPORT_PALETTE_H

@@ -211,8 +211,8 @@ static void paint_mark(const struct report_scene *scene, struct lumos_text *out,
   }
 }
 
-/* One tile of a pattern: a ground and a band, or two that cross, turned by 45 degrees; or an upper and a lower tone of the mark that it
- * fills. */
+/* One tile of a pattern: a ground and a band, or two that cross, turned by 45 degrees; or an upper and a lower tone of
+ * the mark that it fills. */
 static void define_pattern(const struct report_scene *scene, struct lumos_text *out,
                            const struct report_paint_row *row) {
   lumos_text_format(out, "<pattern id=\"%s-%s\"", scene->name, row->css);

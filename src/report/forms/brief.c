@@ -154,7 +154,8 @@ static size_t latest_row(const struct report_table *table, const bool *told) {
   return latest;
 }
 
-/* "rank 1 6.49 ms (CPU 5.77 ms, GPU 726.0 µs)", "rank 0 26.6 ms (CPU 26.4 ms, GPU 228 µs) and 21.6 ms for a cause that was not recorded" */
+/* "rank 1 6.49 ms (CPU 5.77 ms, GPU 726.0 µs)", "rank 0 26.6 ms (CPU 26.4 ms, GPU 228 µs) and 21.6 ms for a cause that
+ * was not recorded" */
 static void put_late_rank(const struct report_table *table, size_t row, struct lumos_text *out) {
   const struct report_cell *name = &table->cells.items[row * table->column_count];
   struct rank_delay delay = delay_of(table, row);

@@ -126,8 +126,8 @@ static void put_verdict(struct frame *frame, const struct report_content *conten
   lumos_text_free(&sentence);
 }
 
-/* The report's title where one was asked for, else what the picture finds; then what it is of, the diagnosis, and, where
- * there is room, how the picture is read. */
+/* The report's title where one was asked for, else what the picture finds; then what it is of, the diagnosis, and,
+ * where there is room, how the picture is read. */
 static void put_head(struct frame *frame, const struct report_content *content, const struct report_picture *picture,
                      bool read) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;

@@ -220,8 +220,8 @@ static void set_gain_range(const struct gains *gains, struct report_range of, st
   }
 }
 
-/* "Capturing each pass in a CUDA graph: a step of 33.0 ms; 90 % range 26.5 ms to 39.7 ms", and a bar of what that gains;
- * none of what may be no more than recording took. */
+/* "Capturing each pass in a CUDA graph: a step of 33.0 ms; 90 % range 26.5 ms to 39.7 ms", and a bar of what that
+ * gains; none of what may be no more than recording took. */
 static void fill_gain(const struct gains *gains, const struct diagnosis_gain *gain, const struct lumos_text *why,
                       struct report_scope *scope) {
   struct lumos_text text = LUMOS_TEXT_BUFFER;
@@ -292,7 +292,8 @@ static void fill_action(const struct gains *gains, const struct report_opportuni
   lumos_text_free(&text);
 }
 
-/* "; by fewer launches: halving these kernels' time alone saves 1.2 %" of fused kernels where half of their time would save less than half as much. */
+/* "; by fewer launches: halving these kernels' time alone saves 1.2 %" of fused kernels where half of their time would
+ * save less than half as much. */
 static void put_launches_saved(const struct report_opportunities *opportunities,
                                const struct report_opportunity *change, struct lumos_text *out) {
   const struct lumos_strings *strings = opportunities->job->strings;
@@ -709,8 +710,8 @@ static bool names_late_ranks(const struct lumos_diagnosis *diagnosis) {
   return late;
 }
 
-/* The pipeline and who waits for whom: what carries more of the loss comes first, and the matrix not at all where that is
- * the pipeline and no rank is late; the table of the same name has it. */
+/* The pipeline and who waits for whom: what carries more of the loss comes first, and the matrix not at all where that
+ * is the pipeline and no rank is late; the table of the same name has it. */
 static void fill_losses(const struct page *page, struct report_scope *root) {
   const struct report_facts *facts = &page->content->result.facts;
   const int64_t *of = report_facts_whole(facts, report_facts_spoken(facts))->figures[report_facts_spoken(facts)].of;

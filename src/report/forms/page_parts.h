@@ -12,8 +12,8 @@ struct report_page_files {
   struct lumos_text script;
 };
 
-/* The page's template `name`, the head of all pages, the style sheet and the joined script, each from `folder` where that is not NULL and has it.
- * Release them in any case. */
+/* The page's template `name`, the head of all pages, the style sheet and the joined script, each from `folder` where
+ * that is not NULL and has it. Release them in any case. */
 bool report_page_files_load(const char *folder, const char *name, struct report_page_files *files,
                             struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Values `palette`, `style`, `script`, `script_digest`, `version`. */

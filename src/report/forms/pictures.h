@@ -30,8 +30,8 @@ const struct report_picture *report_picture_of(enum lumos_report_view view);
 /* The picture that was asked for, or the one that stands for the job: the breakdown, without GPU work the timeline. */
 const struct report_picture *report_picture_chosen(const struct report_content *content);
 
-/* A picture that stands alone: what it finds as its title, its subject, the diagnosis, the picture, its legend, and which
- * tool made it. False: there is nothing to show; the scene is not begun. */
+/* A picture that stands alone: what it finds as its title, its subject, the diagnosis, the picture, its legend, and
+ * which tool made it. False: there is nothing to show; the scene is not begun. */
 bool report_picture_frame(const struct report_content *content, const struct report_picture *picture,
                           struct report_scene *scene);
 

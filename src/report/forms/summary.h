@@ -9,8 +9,8 @@
 void report_summary(const struct report_content *content, struct lumos_text *out);
 /* The same without the brace that ends it: more members may follow. */
 void report_summary_begin(const struct report_content *content, struct lumos_text *out);
-/* Of a history (lumos_report_options.summary): {"format","title","summary","recorded","ranks" and of the above those from "verdict" to
- * "loss", and "trust". */
+/* Of a history (lumos_report_options.summary): {"format","title","summary","recorded","ranks" and of the above those
+ * from "verdict" to "loss", and "trust". */
 void report_summary_begin_brief(const struct report_content *content, struct lumos_text *out);
 
 #endif

@@ -8,8 +8,8 @@
  * Paths lose their folders, but for those within the program ("torch/nn/modules/module.py"). Names that the job gives
  * away are replaced wherever they stand as words: hosts (the ranks' own, their first label, and those in the file names
  * that PyTorch's profiler makes) by "(host)", users (by their home folders, and as user@host) by "(user)", traces by
- * "an input file". Words that say nothing about anybody ("root", "localhost", "max") stay, and so does what the report reads
- * as a keyword: names of metrics, codes of notes.
+ * "an input file". Words that say nothing about anybody ("root", "localhost", "max") stay, and so does what the report
+ * reads as a keyword: names of metrics, codes of notes.
  */
 #ifndef LUMOS_REPORT_PRIVACY_H
 #define LUMOS_REPORT_PRIVACY_H

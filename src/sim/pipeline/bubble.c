@@ -1,6 +1,6 @@
 /* The bubble of a stage is the mean of its ranks'. Where more of their communication is not split than is known to be
- * bubble, it is not told: it could be anything up to twice as much, and where nothing is split 0 would be no answer. Passes, and so the schedule, are read of one step: the one whose
- * time is nearest to the mean. */
+ * bubble, it is not told: it could be anything up to twice as much, and where nothing is split 0 would be no answer.
+ * Passes, and so the schedule, are read of one step: the one whose time is nearest to the mean. */
 #include "sim/pipeline/bubble.h"
 
 #include "program/reach.h"

@@ -133,9 +133,9 @@ static bool fits_last_wave(const struct machine *machine, const struct stream_st
   return !machine->setup->sm_queue || running->free_sms >= (work->message ? work->grid[0] : 1);
 }
 
-/* When the kernels of other streams that fill the device will have come to their last waves: SMs become free. Where they
- * have a queue, all may be taken in the last wave still, and at its end the SMs go to the next kernel of that stream, if
- * there is one: whoever waits then stands behind that. */
+/* When the kernels of other streams that fill the device will have come to their last waves: SMs become free. Where
+ * they have a queue, all may be taken in the last wave still, and at its end the SMs go to the next kernel of that
+ * stream, if there is one: whoever waits then stands behind that. */
 static int64_t room_at(const struct machine *machine, struct device *device, const struct stream_state *stream,
                        const struct work *work) {
   int64_t at = machine->now;

@@ -283,7 +283,8 @@ static void enqueue_staged(struct machine *machine, struct device *device, struc
   thread->copying = true;
 }
 
-/* The device begins as soon as if the call took no longer than others do. To the host it copies while the call lasts. */
+/* The device begins as soon as if the call took no longer than others do. To the host it copies while the call
+ * lasts. */
 static bool copy_staged(struct machine *machine, struct device *device, struct thread_state *thread,
                         const struct instruction *instruction, const struct work *work) {
   call_begin(device, thread);

@@ -144,14 +144,15 @@ void program_leave(struct program *program);
 void program_spend(struct program *program, int64_t ns);
 void program_sleep(struct program *program, const char *name, int64_t ns); /* name: of the annotation */
 void program_launch(struct program *program, enum call call, enum stream stream, struct work work);
-/* Capture what was appended from instruction `first` on: its launches, records and waits become the body of a graph, one
- * call on `stream` launches them, and all else of it is gone, as it is where a graph is replayed. Whatever it waits for
- * it records, and `stream` waits for all others of its streams before it ends. */
+/* Capture what was appended from instruction `first` on: its launches, records and waits become the body of a graph,
+ * one call on `stream` launches them, and all else of it is gone, as it is where a graph is replayed. Whatever it waits
+ * for it records, and `stream` waits for all others of its streams before it ends. */
 void program_capture(struct program *program, size_t first, enum stream stream, uint32_t number);
 void program_record(struct program *program, enum call call, int event, enum stream stream);
 void program_wait(struct program *program, enum stream stream, int event);
 void program_sync(struct program *program, enum instruction_kind kind, int event, enum stream stream);
-/* The allocator frees memory that work on the stream still uses: it waits for that first, and nothing records the wait. */
+/* The allocator frees memory that work on the stream still uses: it waits for that first, and nothing records the
+ * wait. */
 void program_free_used(struct program *program, enum stream stream);
 void program_query(struct program *program, int event);
 void program_call(struct program *program, enum call call);

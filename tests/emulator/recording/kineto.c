@@ -1,6 +1,7 @@
 /* A rank's rows as Kineto writes them: the same keys in the same order, pretty-printed the same way. The form is that
- * of 2026, if no older one is asked for (--form), with sequence numbers and communicator ids on collectives, occupancy of kernels, graph ids on device rows,
- * events where a stream comes to them, and host waits for a stream on a thread of their own (stream + 1000000).
+ * of 2026, if no older one is asked for (--form), with sequence numbers and communicator ids on collectives, occupancy
+ * of kernels, graph ids on device rows, events where a stream comes to them, and host waits for a stream on a thread of
+ * their own (stream + 1000000).
  *
  * Kineto links a device row to its op through the launch; where that was not recorded the row has no External id, and
  * neither has it the collective's arguments, which come from the op. Batched sends and receives are enqueued behind

@@ -59,7 +59,8 @@ static bool has_emulated_id(const char *text, int rank) {
          end == trace_id_end(beginning, rank);
 }
 
-/* Did something else than an emulated run write it? Not where it is gone: another run may have replaced it meanwhile. */
+/* Did something else than an emulated run write it? Not where it is gone: another run may have replaced it
+ * meanwhile. */
 static bool is_others(const char *path, const char *name) {
   enum { HEAD = 1 << 20 }; /* a trace's id stands behind the properties of all GPUs of a node */
   struct stat about;

@@ -30,8 +30,10 @@
  *                      alone, bytes move), waiting (a collective within a stage waits for a member), bubble (what waits
  *                      is point-to-point or a collective of several stages), copy (copies and memsets, alone), idle;
  *                      host_start, host_end: of the step's mark on the main thread
- *   With --graphs a node of a graph is known by the correlation that it shares with all others of its launch, and by its
- *   place in the graph: columns `node`, `nodes`, `from_node` and `to_node` stand last in the tables below (the lower half
+ *   With --graphs a node of a graph is known by the correlation that it shares with all others of its launch, and by
+ *     its
+ *   place in the graph: columns `node`, `nodes`, `from_node` and `to_node` stand last in the tables below (the lower
+ *     half
  *   of its `graph node id`; 0: of no graph).
  *   With --sm-queue `tasks` has a last column `ready`: when the task could have started as far as all but SMs goes.
  *   collectives    table of those with a recorded rank's kernel in its trace: communicator (the process group's name),

@@ -123,8 +123,8 @@ static void write_copies(struct program *program, int rank, int block) {
   launch_sized(program, STREAM_COPY, "within", WORK_COPY_ON_DEVICE);
 }
 
-/* A copy to the device starts behind what its call takes, whatever it takes more; one to the host is over before its call
- * is. Copies on the device are as ever. */
+/* A copy to the device starts behind what its call takes, whatever it takes more; one to the host is over before its
+ * call is. Copies on the device are as ever. */
 static void test_staged(void **state) {
   (void)state;
   struct bench *bench = bench_new(1, write_copies);

@@ -555,8 +555,8 @@ static struct lengths lengths_behind(struct bench *bench, int64_t time) {
   return (struct lengths){0};
 }
 
-/* Behind it the host is as slow as behind the op, and draws what it would draw; frames, calls and collectives have their
- * numbers. */
+/* Behind it the host is as slow as behind the op, and draws what it would draw; frames, calls and collectives have
+ * their numbers. */
 static void test_skip(void **state) {
   (void)state;
   struct bench *bench = bench_new(2, write_whole);

@@ -269,8 +269,8 @@ static void a_distributed_optimizer_has_its_share(void **state) {
   expect_rows("--distributed-optimizer on", 0, rows.row, rows.count);
 }
 
-/* Fully sharded replicas cast their half of a layer's parameters for each pass, and split the whole; all gradients are put in order, and
- * halves of their sums added up. Nothing is kept whole that could be cleared or added to. */
+/* Fully sharded replicas cast their half of a layer's parameters for each pass, and split the whole; all gradients are
+ * put in order, and halves of their sums added up. Nothing is kept whole that could be cleared or added to. */
 static void fully_sharded_replicas_have_their_share(void **state) {
   (void)state;
   static const char add_share[] = "vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>";

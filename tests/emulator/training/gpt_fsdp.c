@@ -1,8 +1,8 @@
 /* Fully sharded replicas (--fsdp), as PyTorch's fully_shard spreads a model over them: each has a share of every
  * parameter, and of its gradient and what the optimizer keeps of it. Layers are units, and all else is another, the
  * root: a unit's parameters are gathered before each of its passes, and forgotten behind it, but for the root's, which
- * stay from the forward pass to the end of the backward one. Behind its backward pass a unit's gradients are summed, and
- * each replica keeps its share of the sum.
+ * stay from the forward pass to the end of the backward one. Behind its backward pass a unit's gradients are summed,
+ * and each replica keeps its share of the sum.
  *
  * The main thread gathers a layer ahead only because it is ahead of its device; in the backward pass the next layer's
  * parameters are asked for before the layer at hand runs. No more than two layers are gathered at once: to gather the

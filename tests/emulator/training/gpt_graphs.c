@@ -1,10 +1,10 @@
-/* Captured graphs (--graphs). What launches the work of a layer, or of a pass, is written as ever; then it is taken from
- * the block, and one call launches it. Of the ops inside nothing is left but one: the node that stands for all of
+/* Captured graphs (--graphs). What launches the work of a layer, or of a pass, is written as ever; then it is taken
+ * from the block, and one call launches it. Of the ops inside nothing is left but one: the node that stands for all of
  * theirs, which has the number of the first of them.
  *
- * A graph's other streams begin behind the one that it is launched on, and end before it does: so they do in the program
- * that is captured, where they wait for its input and it for their results. Data-parallel gradients and all that is
- * between passes stay outside.
+ * A graph's other streams begin behind the one that it is launched on, and end before it does: so they do in the
+ * program that is captured, where they wait for its input and it for their results. Data-parallel gradients and all
+ * that is between passes stay outside.
  */
 #include "gpt_state.h"
 

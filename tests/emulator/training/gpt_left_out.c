@@ -1,9 +1,10 @@
 /* A program without some of its work (--leave-out). A block is written as ever, then what is left out is taken from it:
  *
- * - a launch of such work;
- * - an op, or an annotation, that launches nothing else, and one that is named: all of it, with the ops, the records and
+ * - a launch of such work; - an op, or an annotation, that launches nothing else, and one that is named: all of it,
+ * with the ops, the records and
  *   the waits inside;
- * - the Python time before either: what the thread spends between it and what comes before, but for the first that an op
+ * - the Python time before either: what the thread spends between it and what comes before, but for the first that an
+ * op
  *   around them spends, which is that op's own;
  * - a wait of a thread or a stream for a record that is left out, with the op that does nothing else: nobody waits for
  *   work that nobody began;

@@ -248,8 +248,8 @@ enum module {
 };
 enum { MODULE_NAME = 48, MOST_CALLERS = 3 };
 
-/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. Of what will be
- * computed again only functions take some. */
+/* Which numbers nodes take, counted from the first of their layer or end: those that are not there take none. Of what
+ * will be computed again only functions take some. */
 enum numbering {
   NUMBERS_EMBEDDING,
   NUMBERS_LAYER,             /* nothing of it will be computed again */
@@ -541,8 +541,8 @@ void reduce_backward(const struct block *to, int node);
 /* The engine's end of a parameter's gradient; work NULL: the product has added it already. */
 void gradient_accumulate(const struct block *to, int slot, const char *gradient, const struct work *work);
 
-/* gpt_graphs.c: what is written from one of the first two up to `graph_leave` is captured, where setup says so of layers,
- * or of passes. */
+/* gpt_graphs.c: what is written from one of the first two up to `graph_leave` is captured, where setup says so of
+ * layers, or of passes. */
 struct capture {
   bool is_on;
   size_t first; /* instruction */
