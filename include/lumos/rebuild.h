@@ -82,8 +82,8 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
 
 /* least[i]: the least that a step of what asked[i] asks for can take, in ns; LUMOS_ABSENT: not known, as where it
  * cannot be built, or is the recorded configuration. What lumos_rebuild makes of it takes no less when it is simulated:
- * that is what the GPU that computes longest computes, and waits for within its pipeline, with no communication, and no
- * thread that is late. All ask for the same shards, contexts and sequence_parallel. The job, which must be one that was
+ * that is what a GPU computes, and waits for others of its pipeline, with no communication, or for how long a thread
+ * launches that; of the GPU or thread that takes longest. All ask for the same shards, contexts and sequence_parallel. The job, which must be one that was
  * not rebuilt, is spoilt. Runs the engine up to three times. O(count x blocks planned + tasks log tasks). */
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least);
 

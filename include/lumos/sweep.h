@@ -45,12 +45,12 @@ bool lumos_sweep_begin(struct lumos_job *job, struct lumos_error *error) LUMOS_M
  *   type "sweep", format 1, grid, gpus?, part?, parts?, configurations (of all parts), predicted, skipped, refused
  *   type "configuration", place (from 1), number (in the grid, from 1), the axes by name (blanks and dashes of names
  *     become _), gpus, global_batch?, step_time, low?, high? (ns, 90 %), tokens_per_second_per_gpu?, at_least? (ns: of
- *     a step), tokens_per_second_per_gpu_at_most? (with that), mfu? (a share), bubble? (a share of the step), memory?
+ *     a step; not with `all`, nor of grids of two), tokens_per_second_per_gpu_at_most? (with that), mfu? (a share), bubble? (a share of the step), memory?
  *     and memory_capacity? (bytes: of the rank that needs most of its GPU's; footprint.h), fits (whether the one is
  *     within the other; such that do not fit come behind all that do), could_be_best (its range reaches that of the
  *     first)
  *   type "skipped", number, the axes, at_least, tokens_per_second_per_gpu_at_most?
- *   type "refused", number, the axes, why
+ *   type "refused", number, the axes, why, at_least?, tokens_per_second_per_gpu_at_most?
  * The job, at stage graph or later, is not changed: each configuration is predicted by a process of its own, so what
  * one needs is gone with it. Bytes do not depend on how many there are at a time. LUMOS_UNUSABLE for a bad grid, and
  * where nothing can be predicted. */

@@ -114,6 +114,7 @@ struct carrying {
   const struct rebuild_plan *plan;
   const struct rebuild_templates *templates;
   const struct rebuild_busy *busy;
+  bool waits;          /* passes wait for those that send to them */
   size_t columns;      /* pipelines */
   struct pass *passes; /* by column, chunk in the order of the model, micro-batch and way */
   size_t pass_count;
@@ -167,6 +168,9 @@ static int64_t least_share(int32_t one, int32_t other) {
 }
 
 static struct rebuild_busy time_of(const struct carrying *carrying, const struct rebuild_item *item) {
+  if (item->again) { /* of what is put in to be computed again a part goes (again.h) */
+    return (struct rebuild_busy){0, 0};
+  }
   uint32_t drawn = rebuild_draw(carrying->templates, item->like, item->turns);
   struct rebuild_busy busy = carrying->busy[rebuild_donor(carrying->templates, drawn)];
   /* Which of its kernels go by the one and which by the other does not matter for the least. */
@@ -183,7 +187,9 @@ static bool go_on(const struct carrying *carrying, size_t r) {
   for (; front->next < front->end; front->next++) {
     const struct rebuild_item *item = &rank->items.items[front->next];
     struct pass *pass = pass_of(carrying, rank, item);
-    const struct pass *before = pass == NULL ? NULL : pass_before(carrying, rank, item);
+    /* What only asks for a transfer need not wait for it. */
+    bool waits = carrying->waits && pass != NULL && item->exchange == 0;
+    const struct pass *before = waits ? pass_before(carrying, rank, item) : NULL;
     if (before != NULL && before->left > 0) {
       break;
     }
@@ -269,7 +275,9 @@ int64_t rebuild_least(const struct rebuild_plan *plan, const struct rebuild_temp
   if (!is_whole(plan, columns)) {
     return LUMOS_ABSENT;
   }
-  struct carrying carrying = {plan, templates, busy, columns, .pass_count = columns * WAYS};
+  /* Transfers that the recording does not couple do not couple what is built. */
+  bool waits = !lumos_job_has_note(templates->blocks->job, "graph.uncoupled_collectives");
+  struct carrying carrying = {plan, templates, busy, waits, columns, .pass_count = columns * WAYS};
   carrying.pass_count *= (size_t)pipeline->stages * (size_t)pipeline->chunks * (size_t)pipeline->micro_batches;
   carrying.passes = lumos_allocate_zeroed(carrying.pass_count + 1, sizeof *carrying.passes);
   carrying.fronts = lumos_allocate_zeroed(plan->ranks.count, sizeof *carrying.fronts);

@@ -51,15 +51,22 @@ double sweep_row_most(const struct sweep_row *row) {
 
 bool sweep_row_exceeds(const struct sweep_row *row, double most) { return sweep_row_least(row) > most; }
 
+/* Times of a step and those of a token cannot be compared. */
+static bool is_comparable(const struct sweep_row *row, bool rated) {
+  return row->least != LUMOS_ABSENT && (row->most_rate != LUMOS_ABSENT) == rated;
+}
+
 void sweep_rows_skip(struct sweep_rows *rows) {
   double most = INFINITY;
+  bool rated = false;
   for (size_t i = 0; i < rows->items.count; i++) {
     most = fmin(most, sweep_row_most(&rows->items.items[i]));
+    rated = rated || (rows->items.items[i].predicted && rows->items.items[i].rate != LUMOS_ABSENT);
   }
   for (size_t i = 0; i < rows->items.count; i++) {
     struct sweep_row *row = &rows->items.items[i];
-    bool holds = row->predicted && row->step >= row->least; /* a bound that does not hold skips nothing */
-    row->skipped = row->skipped || (holds && sweep_row_exceeds(row, most));
+    bool holds = !row->predicted || row->step >= row->least; /* a bound that does not hold skips nothing */
+    row->skipped = row->skipped || (holds && is_comparable(row, rated) && sweep_row_exceeds(row, most));
     row->predicted = row->predicted && !row->skipped;
   }
 }
@@ -121,18 +128,23 @@ static void put_decimal(struct lumos_text *out, const char *name, int64_t units,
   }
 }
 
+static void put_least(struct lumos_text *out, const struct sweep_row *row) {
+  put_integer(out, "at_least", row->least);
+  put_decimal(out, "tokens_per_second_per_gpu_at_most", row->most_rate, 3);
+}
+
 static void put_row(const struct sweep_rows *rows, size_t at, struct lumos_text *out) {
   const struct sweep_row *row = &rows->items.items[at];
   if (row->skipped) {
     lumos_text_format(out, "{\"type\":\"skipped\",\"number\":%lld,%s", (long long)row->number, row->axes);
-    put_integer(out, "at_least", row->least);
-    put_decimal(out, "tokens_per_second_per_gpu_at_most", row->most_rate, 3);
+    put_least(out, row);
     lumos_text_put(out, "}\n");
     return;
   }
   if (!row->predicted) {
     lumos_text_format(out, "{\"type\":\"refused\",\"number\":%lld,%s,\"why\":", (long long)row->number, row->axes);
     lumos_text_json_string(out, row->why, strlen(row->why));
+    put_least(out, row);
     lumos_text_put(out, "}\n");
     return;
   }
@@ -142,8 +154,7 @@ static void put_row(const struct sweep_rows *rows, size_t at, struct lumos_text 
   put_integer(out, "low", row->low);
   put_integer(out, "high", row->high);
   put_decimal(out, "tokens_per_second_per_gpu", row->rate, 3);
-  put_integer(out, "at_least", row->least);
-  put_decimal(out, "tokens_per_second_per_gpu_at_most", row->most_rate, 3);
+  put_least(out, row);
   put_decimal(out, "mfu", row->mfu, 6);
   put_decimal(out, "bubble", row->bubble, 6);
   put_integer(out, "memory", row->memory);

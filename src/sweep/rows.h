@@ -37,8 +37,8 @@ double sweep_row_most(const struct sweep_row *row);
 double sweep_row_least(const struct sweep_row *row);
 /* Is that more? */
 bool sweep_row_exceeds(const struct sweep_row *row, double most);
-/* Rows that take at least more than another one takes at most cannot be the best: they become skipped ones. So which
- * ones are skipped does not depend on which were predicted in vain. */
+/* Rows that take at least more than another one takes at most cannot be the best: they become skipped ones, refused
+ * ones, too. So which ones are skipped does not depend on which were predicted, or refused, in vain. */
 void sweep_rows_skip(struct sweep_rows *rows);
 
 /* The predicted ones first, of them those that are not too large, the most tokens a second and GPU first, else the

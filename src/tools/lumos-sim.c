@@ -207,7 +207,8 @@ int main(int argc, char **argv) {
        "With --sweep: predict every PARTS-th configuration from the PART-th on, as 3/16; other machines predict the "
        "others."},
       {LUMOS_OPTION_FLAG, 0, "all", NULL, &simulating.all,
-       "With --sweep: predict also what cannot be the best, because its GPUs alone compute for longer than another "
+       "With --sweep: predict also what cannot be the best, because a GPU or a thread of it is busy for longer than "
+       "another "
        "configuration takes."},
       {LUMOS_OPTION_FLAG, 0, "join-sweep", NULL, &simulating.join,
        "Join the lines that the parts of a sweep wrote, which the operands name or standard input has, into those of "

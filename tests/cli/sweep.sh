@@ -61,6 +61,22 @@ for ((i = 0; i < ${#searches[@]}; i++)); do
   IFS='|' read -r options gpus grid <<<"${searches[i]}"
   search "$i" "$options" "$gpus" "$grid"
 done
+# Pipelines of jobs that their GPUs hold up, of more stages than were recorded; transfers that nothing couples; and layers that are computed again, on a
+# real GPU, where PyTorch stops early.
+# bounded TRACE... GRID: a sweep of it with --all and without.
+bounded() {
+  local grid=${*: -1}
+  lumos-graph "${@:1:$#-1}" -o bounded.graph 2>message || fail "$*: $(head -c 300 message)"
+  lumos-sim --sweep "$grid" --all bounded.graph -o all 2>message || fail "$*: $(head -c 300 message)"
+  lumos-sim --sweep "$grid" bounded.graph -o bounded 2>message || fail "$*: $(head -c 300 message)"
+  bounds all bounded
+}
+emulated-cluster $recording --pp 2 --layers 4 --hidden 4096 --seq 4096 --micro-batch 2 --micro-batches 4 --steps 2 busy
+bounded busy/rank*.json 'pp=4 schedule=1f1b,gpipe,zb-h1 layers=8 micro-batches=4'
+emulated-cluster $recording --pp 2 --layers 2 --hidden 4096 --seq 4096 --micro-batch 2 --jitter 8 --steps 2 uncoupled
+bounded uncoupled/rank*.json 'pp=4 schedule=1f1b,gpipe,zb-h1 layers=8 micro-batches=4'
+bounded "$source_folder/examples/pairs/h100/layers=8,compile" 'layers=2,4,8 micro-batches=1,2 recompute=full,none'
+
 [ "${1-}" != --table ] || awk -F'|' '{ printf "%d %d: %.2f ms (%.2f to %.2f), true %.2f ms  %s\n", $1, $2, $3 / 1e6, $4 / 1e6, $5 / 1e6, $6 / 1e6, $7 }' rows
 
 # By search: the place of the truly best, and how far the first is behind it, in %.
@@ -100,6 +116,14 @@ lumos-sim --sweep "$grid" --all small.graph -o all 2>message
 check 'a configuration is predicted as it is alone' [ "$(jq 'select(.pp == 2 and .schedule == "1f1b" and .micro_batches == 2).step_time' all)" = "$(jq .step_time.simulated alone.json)" ]
 
 # Parts, predicted anywhere, are joined into the whole; parts that are missing, there twice or of another sweep are refused.
+# Whether what cannot be the best is refused when it is built shows only where it is: it is skipped in any case.
+emulated-cluster $recording --tp 2 --dp 2 --layers 4 --hidden 1024 --seq 1024 --micro-batches 4 --steps 2 late && lumos-graph late/rank*.json -o late.graph 2>message
+for jobs in 1 2; do lumos-sim --sweep 'layers=1,4 dp=1,2 distributed-optimizer=on' -j $jobs late.graph -o late$jobs 2>message; done
+for part in 1 2; do lumos-sim --sweep 'layers=1,4 dp=1,2 distributed-optimizer=on' --part $part/2 late.graph -o part$part 2>message; done
+lumos-sim --join-sweep part1 part2 -o joined 2>message
+check 'what is skipped does not depend on how many predict' cmp -s late1 late2
+check 'nor on parts' cmp -s late1 joined
+
 # By hand: the first takes 110 ns at most; the third takes 50, and does not fit. So 109 ns may be the best, and 111 may not.
 cat >byhand <<'END'
 {"type":"sweep","format":1,"grid":"layers=1,2,3,4,5","configurations":5,"predicted":4,"skipped":0,"refused":1}
