@@ -511,7 +511,8 @@ static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *a
       least[i] = bound(bounding_for(all, job, &asked[i]), &asked[i], beginning->untied);
     }
   }
-  for (struct bounding *own = all->of[0]; own < all->of[REBUILD_WEIGHTS_KINDS]; own++) {
+  for (size_t i = 0; i < sizeof all->of / sizeof **all->of; i++) {
+    struct bounding *own = &all->of[i / AGAINS][i % AGAINS];
     if (own->tried) {
       free_cut(&own->cut);
     }
