@@ -231,6 +231,9 @@ void lumos_nodes_find(struct lumos_engine *engine);
 void lumos_nodes_measure(struct lumos_engine *engine);
 void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs);
 void lumos_nodes_runs(const struct lumos_engine *engine, struct lumos_run *runs);
+/* The runs of followers, from those of all nodes, which are there, by task. */
+void lumos_followers_fill(const struct lumos_engine *engine, const struct lumos_variant *variant,
+                          struct lumos_run *runs);
 /* What bound the nodes, which the engine has no more afterwards. */
 void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings);
 void lumos_nodes_free(struct lumos_engine *engine);

@@ -74,8 +74,10 @@ void lumos_nodes_free(struct lumos_engine *engine) {
 /* --- Their times --- */
 
 /* A follower's lag and length. */
-static inline struct lumos_times follower_times(const struct lumos_engine *engine, uint32_t t, bool drifts) {
-  struct lumos_times times = engine->variant.threads ? lumos_times_of(engine, t) : lumos_own_times(engine->job, t);
+static inline struct lumos_times follower_times(const struct lumos_engine *engine, const struct lumos_variant *variant,
+                                                uint32_t t, bool drifts) {
+  struct lumos_times times = lumos_own_times(engine->job, t);
+  times = variant->threads ? variant->times(variant->context, t, times) : times;
   if (drifts) {
     return (struct lumos_times){lumos_engine_length(engine, t, times.dur), lumos_engine_lag(engine, t, times.lag)};
   }
@@ -94,7 +96,7 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
     int64_t sum = 0;
     for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
-      struct lumos_times times = follower_times(engine, t, drift);
+      struct lumos_times times = follower_times(engine, &engine->variant, t, drift);
       sum = sum + times.lag < 2 * LUMOS_TIME_LIMIT ? sum + times.lag : 2 * LUMOS_TIME_LIMIT;
       sum = sum + times.dur < 2 * LUMOS_TIME_LIMIT ? sum + times.dur : 2 * LUMOS_TIME_LIMIT; /* beyond from any start */
     }
@@ -114,17 +116,24 @@ void lumos_nodes_runs(const struct lumos_engine *engine, struct lumos_run *runs)
   }
 }
 
-void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs) {
+void lumos_followers_fill(const struct lumos_engine *engine, const struct lumos_variant *variant,
+                          struct lumos_run *runs) {
   uint32_t t = 0;
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
-    int64_t end = n == 0 ? 0 : engine->states[n - 1].end;
+    int64_t end = t == 0 ? 0 : runs[t - 1].start + runs[t - 1].dur;
     for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
-      struct lumos_times times = follower_times(engine, t, drift);
+      struct lumos_times times = follower_times(engine, variant, t, drift);
       runs[t] = (struct lumos_run){end + times.lag, times.dur};
       end += times.lag + times.dur;
     }
-    runs[t] = run_of(engine, n);
   }
+}
+
+void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs) {
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    runs[engine->nodes[n]] = run_of(engine, n);
+  }
+  lumos_followers_fill(engine, &engine->variant, runs);
 }
 
 void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings) {

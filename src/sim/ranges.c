@@ -6,7 +6,8 @@
  *   common errors   of durations that a model gave (common_error records). The job runs again with all of one error's
  *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma (or 1 + up), and
  *                   again divided by 1 + sigma. How much later or earlier a figure comes out is its error on that side;
- *                   a side on which nothing moves has none.
+ *                   a side on which nothing moves has none. What happens keeps the order of the prediction
+ *                   (retiming.h): what another order would do is no error of these durations.
  *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of
  *                   each other, but that kernels of one name are off together where a model gave their durations:
  *                   DRAWS runs, each with every one of them drawn anew, by nothing but the draw and the place. By side,
@@ -41,6 +42,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "sim/clock.h"
+#include "sim/retiming.h"
 #include "sim/rollup.h"
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +52,8 @@
  * the time that moves; delays are carried over as they are, and say nothing any more once half of the step has moved;
  * and a thousandth that any change moves, three where tasks come from other places of the recording. */
 static const double CHANGE_SHARE = 0.015, CARRIED_SHARE = 2, LEAST_SHARE = 0.001, LEAST_REBUILT = 0.003;
-enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000 }; /* each worker takes the memory of a run */
+/* Of many tasks one job at a time, for each takes memory. */
+enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000, MANY_TASKS = 1 << 22 };
 
 /* ---- the job with durations of one common error longer, or shorter ---- */
 
@@ -164,49 +167,89 @@ struct trial { /* one common error, in one direction, or one draw of all own err
 };
 LUMOS_VECTOR_TYPE(range_trials, struct trial);
 
-/* What a thread runs trials with, one after the other: the room for a run is all that trials take, however many. */
+/* What a thread runs trials with, `width` at once. */
 struct worker {
-  struct lumos_engine engine;
-  struct lumos_run *runs;
-  bool done; /* false: the job cannot go on so */
+  struct lumos_retiming retiming;
+  unsigned known; /* bit w: times of that one are in range */
 };
 
 struct search {
+  const struct lumos_engine *engine;
   struct range_trials trials;
+  struct lumos_retiming retiming;
+  struct lumos_run *runs; /* of a trial */
   struct worker *workers;
   size_t worker_count;
-  size_t first; /* the trial that the first worker is at; the next ones have those behind it */
+  unsigned width;
+  size_t first; /* the trial that the first worker begins at; the next ones have those behind it */
 };
 
-static bool run_trial(void *context, size_t index, bool callers) {
+static const struct lumos_variant *variant_of(const struct search *search, size_t i) {
+  struct trial *trial = &search->trials.items[i];
+  struct lumos_variant *variant = trial->draws ? &trial->drawn.variant : &trial->shifted.variant;
+  variant->context = trial->draws ? (void *)&trial->drawn : (void *)&trial->shifted;
+  return variant;
+}
+
+static bool run_trials(void *context, size_t index, bool callers) {
   struct search *search = context;
   struct worker *worker = &search->workers[index];
-  struct trial *trial = &search->trials.items[search->first + index];
-  struct lumos_variant *variant = trial->draws ? &trial->drawn.variant : &trial->shifted.variant;
-  const struct lumos_engine_order order = {.variant = variant};
-  struct lumos_error error = {0};
+  size_t first = search->first + index * search->width;
   (void)callers;
-  variant->context = trial->draws ? (void *)&trial->drawn : (void *)&trial->shifted;
-  worker->done = lumos_engine_do(&worker->engine, &order, worker->runs, &error);
+  lumos_retiming_begin(&worker->retiming, search->width);
+  for (unsigned w = 0; w < search->width && first + w < search->trials.count; w++) {
+    lumos_retiming_change(&worker->retiming, search->engine, w, variant_of(search, first + w));
+  }
+  worker->known = lumos_retiming_run(&worker->retiming);
   return true;
 }
 
-static void open_workers(struct search *search, const struct lumos_engine *engine) {
-  size_t pieces = search->trials.count < MOST_WORKERS ? search->trials.count : MOST_WORKERS;
-  search->worker_count = lumos_parallel_threads(pieces, engine->job->threads);
+/* False: the job's run cannot be read. */
+static bool open_search(struct search *search) {
+  const struct lumos_job *job = search->engine->job;
+  size_t width = job->tasks.count > MANY_TASKS ? 1 : LUMOS_RETIMED;
+  size_t pieces = (search->trials.count + width - 1) / width;
+  struct lumos_engine engine;
+  struct lumos_error error = {0};
+  search->width = (unsigned)width;
+  search->runs = lumos_engine_room(search->engine, false);
+  lumos_engine_copy(&engine, search->engine);
+  bool done = lumos_retiming_make_ordered(&search->retiming, &engine, search->runs, &error);
+  lumos_engine_free(&engine);
+  search->worker_count = lumos_parallel_threads(pieces < MOST_WORKERS ? pieces : MOST_WORKERS, job->threads);
   search->workers = lumos_allocate(search->worker_count * sizeof *search->workers);
   for (size_t w = 0; w < search->worker_count; w++) {
-    lumos_engine_copy(&search->workers[w].engine, engine);
-    search->workers[w].runs = lumos_engine_room(engine, false);
+    search->workers[w].retiming = lumos_retiming_beside(&search->retiming);
   }
+  return done && search->retiming.usable;
 }
 
-static void close_workers(struct search *search) {
+static void close_search(struct search *search) {
   for (size_t w = 0; w < search->worker_count; w++) {
-    lumos_engine_free(&search->workers[w].engine);
-    free(search->workers[w].runs);
+    lumos_retiming_rest(&search->workers[w].retiming);
   }
   free(search->workers);
+  free(search->runs);
+  lumos_retiming_free(&search->retiming);
+  lumos_vector_free(&search->trials);
+}
+
+/* The trial's runs; false: there are none. Trials are asked for in order. */
+static bool run_of_trial(struct search *search, size_t i) {
+  size_t at_once = search->worker_count * search->width, place = i % at_once;
+  struct worker *worker = &search->workers[place / search->width];
+  unsigned w = (unsigned)(place % search->width);
+  if (place == 0) {
+    size_t left = (search->trials.count - i + search->width - 1) / search->width;
+    search->first = i;
+    (void)lumos_parallel(left < search->worker_count ? left : search->worker_count, search->engine->job->threads,
+                         run_trials, search);
+  }
+  bool known = (worker->known >> w & 1) != 0;
+  if (known) {
+    lumos_retiming_runs(&worker->retiming, search->engine, w, variant_of(search, i), search->runs);
+  }
+  return known;
 }
 
 static void find_trials(const struct lumos_job *job, struct range_trials *trials) {
@@ -506,33 +549,31 @@ static bool ends_group(const struct range_trials *trials, size_t i) {
 
 static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
                      const struct lumos_stretches *stretches) {
-  struct search search = {.first = 0};
+  struct search search = {.engine = engine};
   struct lumos_job *job = ranges->job;
   find_trials(job, &search.trials);
   uint64_t *names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *names);
   find_draws(job, names, &search.trials);
-  open_workers(&search, engine);
+  ranges->known = search.trials.count == 0 || open_search(&search);
   lumos_breakdown_open(&ranges->breakdown, job, 0);
   struct group group = {.sums = NULL};
-  for (size_t i = 0; i < search.trials.count; i++) {
-    size_t worker = i % search.worker_count, left = search.trials.count - i;
-    if (worker == 0) {
-      search.first = i;
-      (void)lumos_parallel(left < search.worker_count ? left : search.worker_count, job->threads, run_trial, &search);
-    }
+  for (size_t i = 0; i < search.trials.count && ranges->known; i++) {
     group = group.sums == NULL ? new_group(ranges->figures.count) : group;
-    ranges->known = ranges->known && search.workers[worker].done;
-    if (search.workers[worker].done) {
-      add_run(ranges, stretches, search.workers[worker].runs, &group);
+    ranges->known = run_of_trial(&search, i);
+    if (ranges->known) {
+      add_run(ranges, stretches, search.runs, &group);
     }
     if (ends_group(&search.trials, i)) {
       close_group(ranges, &group, &search.trials.items[i]);
       group.sums = NULL;
     }
   }
+  if (group.sums != NULL) {
+    free(group.sums);
+    free(group.counts);
+  }
   lumos_breakdown_close(&ranges->breakdown);
-  close_workers(&search);
-  lumos_vector_free(&search.trials);
+  close_search(&search);
   free(names);
 }
 

@@ -10,8 +10,8 @@ static const int64_t never = INT64_MIN / 2; /* a lag can be added */
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
-bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
-                         const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
+static bool make(struct lumos_retiming *retiming, struct lumos_engine *engine, const struct lumos_engine_order *asked,
+                 struct lumos_run *runs, struct lumos_error *error) {
   const struct lumos_job *job = engine->job;
   struct lumos_bounds links = {0};
   struct lumos_order found = {0};
@@ -19,7 +19,6 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
   struct lumos_engine_order order = *asked;
   order.notes.links = countable ? &links : NULL;
   order.notes.order = countable ? &found : NULL;
-  *retiming = (struct lumos_retiming){.job = job};
   bool done = lumos_engine_do(engine, &order, runs, error);
   lumos_engine_rest(engine);
   if (done && countable) {
@@ -30,6 +29,19 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
   lumos_vector_free(&found.transfers);
   lumos_vector_free(&found.rooms);
   return done;
+}
+
+bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
+                         const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
+  *retiming = (struct lumos_retiming){.job = engine->job};
+  return make(retiming, engine, asked, runs, error);
+}
+
+bool lumos_retiming_make_ordered(struct lumos_retiming *retiming, struct lumos_engine *engine, struct lumos_run *runs,
+                                 struct lumos_error *error) {
+  const struct lumos_engine_order order = {.variant = NULL};
+  *retiming = (struct lumos_retiming){.job = engine->job, .ordered = true};
+  return make(retiming, engine, &order, runs, error);
 }
 
 void lumos_retiming_free(struct lumos_retiming *retiming) {
@@ -46,7 +58,15 @@ void lumos_retiming_free(struct lumos_retiming *retiming) {
   lumos_vector_free(&retiming->launches);
   lumos_vector_free(&retiming->waits);
   lumos_vector_free(&retiming->transfers);
+  free(retiming->numbers);
   lumos_retiming_rest(retiming);
+}
+
+struct lumos_retiming lumos_retiming_beside(const struct lumos_retiming *retiming) {
+  struct lumos_retiming beside = *retiming;
+  beside.new_lags = beside.times = beside.clocks = NULL;
+  beside.width = 0;
+  return beside;
 }
 
 void lumos_retiming_rest(struct lumos_retiming *retiming) {
@@ -61,6 +81,9 @@ void lumos_retiming_rest(struct lumos_retiming *retiming) {
 
 /* Are clocks asked for? */
 static bool takes_turns(const struct lumos_retiming *retiming) {
+  if (retiming->ordered) {
+    return false;
+  }
   for (size_t i = 0; i < retiming->pairs.count; i++) {
     if (retiming->pairs.items[i].how != LUMOS_BEFORE_ON_THREAD) {
       return true;
@@ -254,7 +277,7 @@ INLINE void make_room(struct pass *pass, unsigned width, const struct lumos_row 
     bool same = row->of == LUMOS_LINK_NEXT   ? known && time[w] <= to[w] + LUMOS_QUEUE_GAP
                 : row->of == LUMOS_LINK_OVER ? start[w] < to[w] && time[w] <= to[w]
                                              : known && start[w] < to[w];
-    pass->kept &= same ? ~0U : ~(1U << w);
+    pass->kept &= same || pass->retiming->ordered ? ~0U : ~(1U << w);
     int64_t lag = row->of == LUMOS_LINK_ROOM ? lumos_room_lag(room, time[w] - start[w]) : lags[w];
     to[w] = row->of == LUMOS_LINK_OVER ? to[w] : later(to[w], time[w] + lag);
   }
@@ -318,4 +341,15 @@ void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lum
     runs[engine->node_of[end->task]] =
         (struct lumos_run){retiming->times[(size_t)end->instant * retiming->width + w], 0};
   }
+}
+
+void lumos_retiming_runs(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                         const struct lumos_variant *variant, struct lumos_run *runs) {
+  const int64_t *times = retiming->times + w;
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    const uint32_t *numbers = &retiming->numbers[2 * (size_t)n];
+    int64_t start = times[(size_t)numbers[0] * retiming->width];
+    runs[engine->nodes[n]] = (struct lumos_run){start, times[(size_t)numbers[1] * retiming->width] - start};
+  }
+  lumos_followers_fill(engine, variant, runs);
 }

@@ -10,6 +10,9 @@
  * earliest. So it can only take Y before X, which comes first in the run, while it does not know of X; then something
  * from which X follows is still to come, and no earlier than Y. The latest of what an instant follows from is its
  * clock: with X's clock before Y the engine takes X first. Calls of one thread keep their order by themselves.
+ *
+ * In the run's order, whatever the times: nobody checks, all nodes' instants are rows' ends, and what waits for SMs
+ * waits for the kernel for which it waited in the run.
  */
 #ifndef LUMOS_SIM_RETIMING_H
 #define LUMOS_SIM_RETIMING_H
@@ -47,6 +50,7 @@ struct lumos_row_end { /* a task by which the end of a step is found */
 struct lumos_retiming {
   const struct lumos_job *job;
   bool usable;       /* false: the engine has to be asked */
+  bool ordered;      /* in the run's order, whatever the times */
   uint32_t instants; /* the first is that from which all time counts */
   int64_t latest;    /* how far from that the run's times are */
   LUMOS_VECTOR(struct lumos_row) rows;
@@ -54,6 +58,7 @@ struct lumos_retiming {
   LUMOS_VECTOR(struct lumos_room) rooms; /* of the rows of LUMOS_LINK_ROOM, one after the other */
   LUMOS_VECTOR(struct lumos_row_pair) pairs;
   LUMOS_VECTOR(struct lumos_row_end) ends;
+  uint32_t *numbers; /* ordered: of nodes' instants, by node start and end */
   LUMOS_VECTOR(struct lumos_row_followers) followers;
   struct lumos_row_parts lengths[2]; /* of nodes on threads, on streams */
   struct lumos_row_parts thread_lags, handovers, launches, waits, transfers;
@@ -72,7 +77,12 @@ bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *e
 void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
                          const struct lumos_bounds *links, const struct lumos_order *order,
                          const struct lumos_run *runs, bool by_node);
+/* The same in the run's order, for variants that leave hand-overs as they are; runs[0..tasks.count) are filled. */
+bool lumos_retiming_make_ordered(struct lumos_retiming *retiming, struct lumos_engine *engine, struct lumos_run *runs,
+                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_retiming_free(struct lumos_retiming *retiming);
+/* To find times beside another, which has to outlive it: rows are shared. lumos_retiming_rest frees it. */
+struct lumos_retiming lumos_retiming_beside(const struct lumos_retiming *retiming);
 
 /* All as in the run, of `width` jobs, 1 or LUMOS_RETIMED, each 8 bytes a row and 16 an instant; then of one of them (w
  * < width) what a variant has in place of it. What a variant says of boundaries the engine has to be asked for. */
@@ -81,10 +91,14 @@ void lumos_retiming_change(struct lumos_retiming *retiming, const struct lumos_e
                            const struct lumos_variant *variant);
 /* Give back what lumos_retiming_begin made, until it is called again. */
 void lumos_retiming_rest(struct lumos_retiming *retiming);
-/* The times of all; bit w of what it returns: they are those that the engine would find. */
+/* The times of all; bit w of what it returns: they are those that the engine would find. In the run's order: they are
+ * in range. */
 unsigned lumos_retiming_run(struct lumos_retiming *retiming);
 /* Of the runs by node those of all tasks that end steps, as of no length at the task's end. */
 void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
                          struct lumos_run *runs);
+/* In the run's order: the runs of all tasks, by task, under the variant that was changed to. */
+void lumos_retiming_runs(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                         const struct lumos_variant *variant, struct lumos_run *runs);
 
 #endif

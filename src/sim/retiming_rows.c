@@ -4,6 +4,7 @@
 #include "sim/clock.h"
 #include "sim/critical.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { IN = 1, MORE_IN = 2, OUT = 4, MORE_OUT = 8, KEPT = 16 };
 
@@ -27,6 +28,11 @@ static bool is_own_time(const struct lumos_bound *link) {
 
 static bool has_occupant(const struct lumos_bound *link) {
   return link->of == LUMOS_LINK_ROOM || link->of == LUMOS_LINK_OVER || link->of == LUMOS_LINK_NO_ROOM;
+}
+
+/* Does it bind nothing, but is there to see whether the order is the run's? */
+static bool tells_order(const struct lumos_bound *link) {
+  return link->of == LUMOS_LINK_CAUSE || link->of == LUMOS_LINK_OVER || link->of == LUMOS_LINK_NO_ROOM;
 }
 
 static uint32_t task_at(const struct reading *reading, uint32_t instant) { return reading->engine->nodes[instant / 2]; }
@@ -68,13 +74,19 @@ static void find_ways(struct reading *reading) {
     if (has_occupant(link)) {
       keep_instant(reading, link->src - 1);
     }
+  }
+  for (size_t i = 0; i < reading->order->touches.count; i++) {
+    keep_instant(reading, reading->order->touches.items[i].instant);
+  }
+}
+
+static void find_met(struct reading *reading) {
+  for (size_t i = 0; i < reading->links->count; i++) {
+    const struct lumos_bound *link = &reading->links->items[i];
     if (link->dst >= first_met(reading)) {
       int64_t *met = &reading->met[link->dst - first_met(reading)];
       *met = link->bound > *met ? link->bound : *met;
     }
-  }
-  for (size_t i = 0; i < reading->order->touches.count; i++) {
-    keep_instant(reading, reading->order->touches.items[i].instant);
   }
 }
 
@@ -219,6 +231,9 @@ static void read_links(struct reading *reading) {
   }
   for (size_t i = 0; i < reading->links->count; i++) {
     const struct lumos_bound *link = &reading->links->items[i];
+    if (into->ordered && tells_order(link)) {
+      continue;
+    }
     if (link->of == LUMOS_LINK_NO_ROOM) {
       struct lumos_row_pair pair = {link->dst, link->src - 1, LUMOS_BEFORE_BY_GAP};
       lumos_vector_push(&into->pairs, pair);
@@ -291,6 +306,9 @@ static bool number_all(struct reading *reading) {
     into->ends.items[i].instant = reading->place[into->ends.items[i].instant];
     all = all && into->ends.items[i].instant != LUMOS_NONE;
   }
+  for (size_t i = 0; into->ordered && i < first_met(reading); i++) {
+    all = all && reading->place[i] != LUMOS_NONE;
+  }
   return all;
 }
 
@@ -311,7 +329,7 @@ void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_eng
   size_t instants = 2 * (size_t)engine->node_count + job->collectives.count;
   struct reading reading = {
       .into = retiming, .job = job, .engine = engine, .links = links, .order = order, .runs = runs, .by_node = by_node};
-  retiming->usable = keeps_order(&reading);
+  retiming->usable = retiming->ordered || keeps_order(&reading);
   if (!retiming->usable) {
     return;
   }
@@ -325,13 +343,24 @@ void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_eng
     reading.met[i] = LUMOS_ABSENT;
   }
   retiming->instants = 2; /* the first of all, and one that nothing follows from */
-  find_ends(&reading);
-  find_ways(&reading);
-  read_links(&reading);
-  find_pairs(&reading);
-  retiming->usable = number_all(&reading) && !reading.unfit;
+  if (retiming->ordered) {
+    memset(reading.ways, KEPT, instants);
+    find_met(&reading);
+    read_links(&reading);
+  } else {
+    find_ends(&reading);
+    find_ways(&reading);
+    find_met(&reading);
+    read_links(&reading);
+    find_pairs(&reading);
+  }
+  retiming->usable = number_all(&reading) && (retiming->ordered || !reading.unfit);
   retiming->latest = latest_of(&reading);
   free(reading.ways);
-  free(reading.place);
+  if (retiming->ordered) {
+    retiming->numbers = reading.place;
+  } else {
+    free(reading.place);
+  }
   free(reading.met);
 }
