@@ -135,6 +135,7 @@ struct lumos_simulation {
   enum lumos_model model;
   const char *hardware; /* path of a table of GPUs (hardware.h); NULL: the library's own alone */
   bool opportunities;   /* and find them (lumos_find_opportunities) in the run at hand, which saves a run */
+  bool steps_alone;     /* of a changed job, the time of its steps alone gets a range: for whoever reads no other */
 };
 /* The same by a model; the job's history says which. Fails where an edit is beyond the model: a collective's transfer
  * in daydream's. */

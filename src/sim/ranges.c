@@ -235,7 +235,7 @@ static void close_search(struct search *search) {
 }
 
 /* The trial's runs; false: there are none. Trials are asked for in order. */
-static bool run_of_trial(struct search *search, size_t i) {
+static bool run_of_trial(struct search *search, size_t i, bool by_node) {
   size_t at_once = search->worker_count * search->width, place = i % at_once;
   struct worker *worker = &search->workers[place / search->width];
   unsigned w = (unsigned)(place % search->width);
@@ -246,7 +246,9 @@ static bool run_of_trial(struct search *search, size_t i) {
                          run_trials, search);
   }
   bool known = (worker->known >> w & 1) != 0;
-  if (known) {
+  if (known && by_node) {
+    lumos_retiming_nodes(&worker->retiming, search->engine, w, search->runs);
+  } else if (known) {
     lumos_retiming_runs(&worker->retiming, search->engine, w, variant_of(search, i), search->runs);
   }
   return known;
@@ -313,7 +315,7 @@ struct ranges {
   double step;        /* the mean of the job's steps, ns */
   double steps_share; /* how far two means of so many steps lie apart, of that */
   int32_t uncounted;
-  bool known;
+  bool known, steps_alone;
   struct lumos_breakdown breakdown; /* what no run changes of it, for all of them */
 };
 
@@ -324,17 +326,25 @@ static bool has_range(const struct lumos_job *job, const struct lumos_metric *me
          strcmp(lumos_string(job->strings, metric->unit), "ns") == 0;
 }
 
+/* Of the job: its steps' own figures. */
+static bool is_of_job(const struct lumos_metric *metric) {
+  return metric->scope.rank == LUMOS_ABSENT_INT && metric->scope.step != LUMOS_ABSENT_INT &&
+         lumos_scope_is_whole(&metric->scope);
+}
+
 static void find_figures(struct ranges *ranges, struct lumos_metric_span span) {
   const struct lumos_job *job = ranges->job;
   lumos_string_id kind_time = lumos_intern_text(job->strings, "kind_time");
   lumos_string_id device_time = lumos_intern_text(job->strings, "device_time");
+  lumos_string_id step_time = lumos_intern_text(job->strings, "step_time");
   for (size_t i = span.first; i < span.end; i++) {
-    if (has_range(job, &job->metrics.items[i])) {
+    const struct lumos_metric *metric = &job->metrics.items[i];
+    if (ranges->steps_alone ? metric->name == step_time && is_of_job(metric) : has_range(job, metric)) {
       lumos_vector_push(&ranges->figures, i);
     }
   }
   ranges->kinds = ranges->figures.count;
-  for (size_t i = span.end; i < job->metrics.count; i++) {
+  for (size_t i = span.end; i < job->metrics.count && !ranges->steps_alone; i++) {
     if (job->metrics.items[i].name == kind_time || job->metrics.items[i].name == device_time) {
       lumos_vector_push(&ranges->figures, i);
     }
@@ -344,12 +354,6 @@ static void find_figures(struct ranges *ranges, struct lumos_metric_span span) {
 static bool is_alike(const struct lumos_metric *a, const struct lumos_metric *b) {
   return a->name == b->name && a->scope.rank == b->scope.rank && a->scope.step == b->scope.step &&
          a->scope.stage == b->scope.stage && a->scope.kind == b->scope.kind;
-}
-
-/* Of the job: its steps' own figures. */
-static bool is_of_job(const struct lumos_metric *metric) {
-  return metric->scope.rank == LUMOS_ABSENT_INT && metric->scope.step != LUMOS_ABSENT_INT &&
-         lumos_scope_is_whole(&metric->scope);
 }
 
 /* The number of the step that does not count, the first of several, which begins before the change; LUMOS_ABSENT_INT:
@@ -494,6 +498,30 @@ static void add_shift(struct sides *sum, struct sides *count, double shift) {
   *(shift > 0 ? &count->up : &count->down) += 1;
 }
 
+/* Of the times of the job's steps alone, which are all figures then. */
+static void add_steps(struct ranges *ranges, const struct lumos_stretches *stretches, const struct lumos_run *runs,
+                      struct group *group) {
+  struct lumos_timeline timeline;
+  double moved = 0, steps = 0;
+  lumos_timeline_make(&timeline, ranges->job, runs, stretches);
+  for (size_t i = 0; i < ranges->figures.count; i++) {
+    const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
+    uint32_t k = lumos_job_step(&timeline, own->scope.step);
+    if (k == LUMOS_NONE) {
+      group->sums[i] = (struct sides){NAN, NAN};
+      continue;
+    }
+    double shift = (double)(timeline.job.items[k].end - timeline.job.items[k].start) - value_of(own);
+    add_shift(&group->sums[i], &group->counts[i], shift);
+    if (own->scope.step != ranges->uncounted) {
+      moved += shift;
+      steps++;
+    }
+  }
+  lumos_timeline_free(&timeline);
+  add_shift(&group->step, &group->of, steps > 0 ? moved / steps : 0);
+}
+
 static void add_run(struct ranges *ranges, const struct lumos_stretches *stretches, const struct lumos_run *runs,
                     struct group *group) {
   enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing */
@@ -555,13 +583,15 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
   uint64_t *names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *names);
   find_draws(job, names, &search.trials);
   ranges->known = search.trials.count == 0 || open_search(&search);
-  lumos_breakdown_open(&ranges->breakdown, job, 0);
+  if (!ranges->steps_alone) {
+    lumos_breakdown_open(&ranges->breakdown, job, 0);
+  }
   struct group group = {.sums = NULL};
   for (size_t i = 0; i < search.trials.count && ranges->known; i++) {
     group = group.sums == NULL ? new_group(ranges->figures.count) : group;
-    ranges->known = run_of_trial(&search, i);
+    ranges->known = run_of_trial(&search, i, stretches->places != NULL);
     if (ranges->known) {
-      add_run(ranges, stretches, search.runs, &group);
+      (ranges->steps_alone ? add_steps : add_run)(ranges, stretches, search.runs, &group);
     }
     if (ends_group(&search.trials, i)) {
       close_group(ranges, &group, &search.trials.items[i]);
@@ -572,7 +602,9 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
     free(group.sums);
     free(group.counts);
   }
-  lumos_breakdown_close(&ranges->breakdown);
+  if (!ranges->steps_alone) {
+    lumos_breakdown_close(&ranges->breakdown);
+  }
   close_search(&search);
   free(names);
 }
@@ -731,8 +763,8 @@ static void tell_largest(const struct ranges *ranges) {
 }
 
 void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
-                        const struct lumos_stretches *stretches, struct lumos_metric_span span) {
-  struct ranges ranges = {.job = job, .known = true};
+                        const struct lumos_stretches *stretches, struct lumos_metric_span span, bool steps_alone) {
+  struct ranges ranges = {.job = job, .known = true, .steps_alone = steps_alone};
   ranges.step = lumos_mean_step(job, "step_time", LUMOS_METRIC_SIMULATED);
   ranges.uncounted = uncounted_step(job, LUMOS_METRIC_SIMULATED);
   if (!(ranges.step > 0)) {

@@ -10,10 +10,11 @@ struct lumos_metric_span {
   size_t first, end;
 };
 
-/* low and high of the times of all steps in `span`, metrics prediction_error, and a note that names the largest of
- * these; or a note that says why there is no range. Of jobs that a transform changed, after their run: job->runs. */
+/* low and high of the times of all steps in `span`, and of kernels; metrics prediction_error, and a note that names the
+ * largest of these; or a note that says why there is no range. Of jobs that a transform changed, after their run:
+ * job->runs. steps_alone: of the job's step_time alone; stretches may then be for runs by node. */
 void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
-                        const struct lumos_stretches *stretches, struct lumos_metric_span span);
+                        const struct lumos_stretches *stretches, struct lumos_metric_span span, bool steps_alone);
 
 /* How much of the step, as a share of it, is spent otherwise than it was measured. */
 struct lumos_change {

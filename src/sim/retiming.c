@@ -343,13 +343,23 @@ void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lum
   }
 }
 
+INLINE struct lumos_run run_of(const struct lumos_retiming *retiming, uint32_t node, unsigned w) {
+  const uint32_t *numbers = &retiming->numbers[2 * (size_t)node];
+  int64_t start = retiming->times[(size_t)numbers[0] * retiming->width + w];
+  return (struct lumos_run){start, retiming->times[(size_t)numbers[1] * retiming->width + w] - start};
+}
+
 void lumos_retiming_runs(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
                          const struct lumos_variant *variant, struct lumos_run *runs) {
-  const int64_t *times = retiming->times + w;
   for (uint32_t n = 0; n < engine->node_count; n++) {
-    const uint32_t *numbers = &retiming->numbers[2 * (size_t)n];
-    int64_t start = times[(size_t)numbers[0] * retiming->width];
-    runs[engine->nodes[n]] = (struct lumos_run){start, times[(size_t)numbers[1] * retiming->width] - start};
+    runs[engine->nodes[n]] = run_of(retiming, n, w);
   }
   lumos_followers_fill(engine, variant, runs);
+}
+
+void lumos_retiming_nodes(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                          struct lumos_run *runs) {
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    runs[n] = run_of(retiming, n, w);
+  }
 }

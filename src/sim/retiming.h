@@ -100,5 +100,8 @@ void lumos_retiming_ends(const struct lumos_retiming *retiming, const struct lum
 /* In the run's order: the runs of all tasks, by task, under the variant that was changed to. */
 void lumos_retiming_runs(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
                          const struct lumos_variant *variant, struct lumos_run *runs);
+/* The same of nodes, by node. */
+void lumos_retiming_nodes(const struct lumos_retiming *retiming, const struct lumos_engine *engine, unsigned w,
+                          struct lumos_run *runs);
 
 #endif

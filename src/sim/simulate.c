@@ -50,7 +50,7 @@ struct runs {
   struct lumos_stretches ends; /* the same, for runs of nodes */
   const struct lumos_timeline *measured;
   struct lumos_holds holds;
-  bool opportunities;
+  bool opportunities, steps_alone;
   struct lumos_retiming retiming;
   struct lumos_replay replay;
   struct lumos_transplant *transplant;
@@ -160,7 +160,7 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_memory(job, hardware);
   lumos_write_annotations(job, told, stretches);
   if (edited) {
-    lumos_write_ranges(job, runs->engine, stretches, span);
+    lumos_write_ranges(job, runs->engine, runs->steps_alone ? &runs->ends : stretches, span, runs->steps_alone);
   }
   lumos_breakdown_close(&breakdown);
   lumos_timeline_free(&simulated);
@@ -211,7 +211,8 @@ static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation
                       .stretches = &stretches,
                       .ends = stretches,
                       .measured = &measured,
-                      .opportunities = simulation->opportunities && simulation->model == LUMOS_MODEL_LUMOS};
+                      .opportunities = simulation->opportunities && simulation->model == LUMOS_MODEL_LUMOS,
+                      .steps_alone = simulation->steps_alone};
   runs.ends.places = engine.unordered ? NULL : engine.node_of;
   bool done = run_all(&runs, error) && write_metrics(&runs, hardware, error);
   if (done) {

@@ -231,7 +231,8 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
                                    const struct sweep_plan *plan) {
   struct sweep_figures figures = {.predicted = false, .why = "nothing says how long a step takes"};
   struct lumos_error error = {0};
-  const struct lumos_simulation simulation = {.model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware};
+  const struct lumos_simulation simulation = {
+      .model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware, .steps_alone = true};
   struct lumos_rebuild asked;
   bool resizes = has_sizes(job, configuration);
   if ((!resizes || resize(job, configuration, &error)) && ask(configuration, plan, &asked, &error) &&
