@@ -112,22 +112,60 @@ static void count_streams(struct rebuild_joining *joining) {
   free(there);
 }
 
+/* By task, LUMOS_NONE for most: the pair that one is like which was joined with none, as where both ends lay too far
+ * apart; the one before it on its stream, or the first. In another pipeline it waits like those. */
+static uint32_t *find_stand_ins(const struct lumos_job *job) {
+  uint32_t *stand_ins = lumos_allocate(job->tasks.count * sizeof *stand_ins + 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    stand_ins[t] = LUMOS_NONE;
+  }
+  for (uint32_t c = 0; c < job->collectives.count; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    for (uint32_t m = 0; m < collective->member_count && rebuild_is_pair(collective); m++) {
+      stand_ins[member_of(job, collective, m)] = c;
+    }
+  }
+  for (size_t l = 0; l < job->lanes.count; l++) {
+    const struct lumos_lane *lane = &job->lanes.items[l];
+    uint32_t before = LUMOS_NONE, end = lane->task_first + lane->task_count;
+    for (uint32_t t = lane->task_first; t < end && before == LUMOS_NONE; t++) {
+      before = stand_ins[t];
+    }
+    for (uint32_t t = lane->task_first; t < end && before != LUMOS_NONE; t++) {
+      bool alone = job->tasks.items[t].kind == LUMOS_P2P && stand_ins[t] == LUMOS_NONE;
+      before = stand_ins[t] != LUMOS_NONE ? stand_ins[t] : before;
+      stand_ins[t] = alone ? before : LUMOS_NONE;
+    }
+  }
+  return stand_ins;
+}
+
 static void list_memberships(struct rebuild_joining *joining) {
   const struct lumos_job *job = joining->from;
   uint32_t *first = lumos_allocate_zeroed(job->tasks.count + 2, sizeof *first);
-  joining->of = lumos_allocate(job->members.count * sizeof *joining->of);
+  uint32_t *stand_ins = joining->plan->recorded ? NULL : find_stand_ins(job);
   for (size_t m = 0; m < job->members.count; m++) {
     first[job->members.items[m] + 2]++;
+  }
+  for (size_t t = 0; t < job->tasks.count && stand_ins != NULL; t++) {
+    first[t + 2] += stand_ins[t] != LUMOS_NONE;
   }
   for (size_t t = 2; t < job->tasks.count + 2; t++) {
     first[t] += first[t - 1];
   }
+  joining->of = lumos_allocate(first[job->tasks.count + 1] * sizeof *joining->of + 1);
   for (uint32_t c = 0; c < job->collectives.count; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     for (uint32_t m = 0; m < collective->member_count; m++) {
       joining->of[first[member_of(job, collective, m) + 1]++] = c;
     }
   }
+  for (size_t t = 0; t < job->tasks.count && stand_ins != NULL; t++) {
+    if (stand_ins[t] != LUMOS_NONE) {
+      joining->of[first[t + 1]++] = stand_ins[t];
+    }
+  }
+  free(stand_ins);
   joining->first = first;
 }
 

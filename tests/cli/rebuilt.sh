@@ -170,6 +170,17 @@ grep -qF '"kind":"resource"' built || fail 'no transfer beside products waits fo
 foreseen 0.1 host,waves,latency '--schedule zb-h1' '--schedule zb-h1 --micro-batches 4'
 ! grep -qF '"kind":"resource"' built || fail 'transfers wait for SMs, and recorded ones found room at once'
 
+# unjoined FILE: how many kernels between stages are in no collective.
+unjoined() {
+  only task "$1" | grep -F '"kind":"p2p"' | sed -E 's/^\{"type":"task","id":"([^"]*)".*/\1/' | sort >tasks
+  only collective "$1" | grep -oE '"[0-9]+:[0-9]+"' | tr -d '"' | sort -u | comm -23 tasks - | wc -l
+}
+# Two that were joined with none, for their ends lay too far apart, wait in another pipeline like the others.
+recorded --layers 2 --hidden 4096 --seq 4096 --micro-batch 2 --pp 2 --micro-batches 4 --jitter 8 --steps 2
+check 'the recording has two that are joined with none' [ "$(unjoined graph)" = 2 ]
+built --micro-batches 6
+check 'what is built between stages is joined' [ "$(unjoined built)" = 0 ]
+
 # Jobs bound by their CPUs. Between layers of one pass no thread wakes up, as it does where stages begin: with that +19 %. Nor is anything
 # left of transfers: with waits for them +0.7 %.
 foreseen 0.3 host '--pp 4' '--pp 1' '--hidden 512 --seq 512'
