@@ -354,13 +354,15 @@ static bool is_handed(const struct emission *emission, uint32_t task) {
 
 /* Where a pass goes on, on another thread, with a block that did not in the recording, what came before hands over. */
 static void tie_threads(const struct emission *emission, uint32_t index) {
+  if (index == 0) {
+    return;
+  }
   const struct rebuild_item *item = &emission->rank->items.items[index];
   const struct rebuild_block *block = &emission->blocks->items.items[emission->built[index].donor];
-  const struct rebuild_block *before =
-      index == 0 ? NULL : &emission->blocks->items.items[emission->built[index - 1].donor];
-  uint32_t thread = thread_of(item, block), thread_before = before == NULL ? thread : thread_of(item - 1, before);
-  bool passes = block->micro_batch != LUMOS_ABSENT_INT || (before != NULL && before->micro_batch != LUMOS_ABSENT_INT);
-  if (before == NULL || !passes || emission->lanes[thread_before].number == emission->lanes[thread].number ||
+  const struct rebuild_block *before = &emission->blocks->items.items[emission->built[index - 1].donor];
+  uint32_t thread = thread_of(item, block), thread_before = thread_of(item - 1, before);
+  bool passes = block->micro_batch != LUMOS_ABSENT_INT || before->micro_batch != LUMOS_ABSENT_INT;
+  if (!passes || emission->lanes[thread_before].number == emission->lanes[thread].number ||
       is_handed(emission, block->first)) {
     return;
   }

@@ -60,8 +60,10 @@ static int by_step(const void *left, const void *right) {
 
 /* LUMOS_ABSENT_INT: nothing of it was built. */
 static int32_t drawn_from(const struct draws *draws, int32_t step) {
-  const struct drawn wanted = {.step = step},
-                     *found = bsearch(&wanted, draws->items, draws->count, sizeof wanted, by_step);
+  const struct drawn wanted = {.step = step}, *found = NULL;
+  if (draws->count > 0) {
+    found = bsearch(&wanted, draws->items, draws->count, sizeof wanted, by_step);
+  }
   return found == NULL ? LUMOS_ABSENT_INT : found->from;
 }
 

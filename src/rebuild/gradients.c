@@ -180,7 +180,7 @@ static void drop_leftovers(struct rebuild_gradients *gradients, const struct lum
   for (size_t first = 0; first < gradients->items.count; first = end) {
     uint32_t stage = stage_of(&stages, job, gradients->items.items[first].rank);
     end = end_of_step(gradients, first);
-    if (stage == fewest.count) {
+    if (stage >= fewest.count) {
       lumos_vector_push(&fewest, end - first);
     }
     fewest.items[stage] = end - first < fewest.items[stage] ? end - first : fewest.items[stage];

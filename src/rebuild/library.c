@@ -119,21 +119,21 @@ enum does { SPENDS, RECORDS_COMPUTE, AWAITS_COMPUTE, LAUNCHES, RECORDS_DONE };
 
 /* What an asynchronous collective does, and where its time goes on the library's host (ns); %: NCCL's name of it. */
 static const struct {
-  enum does does;
   const char *name;
+  enum does does;
   int32_t takes; /* what only spends time */
 } start_program[] = {
-    {SPENDS, "c10d", 11500},
-    {SPENDS, "record_param_comms", 4600},
-    {RECORDS_COMPUTE, "cudaEventRecord", 0},
-    {SPENDS, "record_param_comms", 2400},
-    {AWAITS_COMPUTE, "cudaStreamWaitEvent", 0},
-    {SPENDS, "nccl", 18400},
-    {LAUNCHES, "cudaLaunchKernelExC", 0},
-    {SPENDS, "nccl", 5100},
-    {RECORDS_DONE, "cudaEventRecord", 0},
-    {SPENDS, "nccl", 19500},
-    {SPENDS, "record_param_comms", 12500},
+    {"c10d", SPENDS, 11500},
+    {"record_param_comms", SPENDS, 4600},
+    {"cudaEventRecord", RECORDS_COMPUTE, 0},
+    {"record_param_comms", SPENDS, 2400},
+    {"cudaStreamWaitEvent", AWAITS_COMPUTE, 0},
+    {"nccl", SPENDS, 18400},
+    {"cudaLaunchKernelExC", LAUNCHES, 0},
+    {"nccl", SPENDS, 5100},
+    {"cudaEventRecord", RECORDS_DONE, 0},
+    {"nccl", SPENDS, 19500},
+    {"record_param_comms", SPENDS, 12500},
 };
 
 /* Before and behind the call that makes the stream wait; ns there. */

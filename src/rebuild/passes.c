@@ -120,11 +120,13 @@ static void find_passes(struct finder *finder) {
 }
 
 /* What is for no part comes with what is before it. */
+static bool is_of_piece(const struct rebuild_piece *piece, const struct rebuild_block *block) {
+  return block->part == 0 || (block->part == piece->part && block->layer == piece->layer);
+}
+
 static void add_block(struct rebuild_passes *passes, struct rebuild_pass *pass, const struct rebuild_block *block,
                       uint32_t b) {
-  const struct rebuild_piece *last = pass->count == 0 ? NULL : &passes->pieces.items[passes->pieces.count - 1];
-  bool more = last != NULL && (block->part == 0 || (block->part == last->part && block->layer == last->layer));
-  if (!more) {
+  if (pass->count == 0 || !is_of_piece(&passes->pieces.items[passes->pieces.count - 1], block)) {
     struct rebuild_piece piece = {block->part, block->layer, (uint32_t)passes->blocks.count, 0};
     lumos_vector_push(&passes->pieces, piece);
     pass->count++;

@@ -88,7 +88,7 @@ static unsigned part(const struct maker *maker, size_t at, bool sends) {
 }
 
 static void add_transfer(struct maker *maker, size_t pass, unsigned transfers) {
-  if (transfers != 0) {
+  if (transfers != 0 && pass < maker->passes.count) {
     struct rebuild_slot slot = maker->passes.items[pass];
     slot.transfers = (uint8_t)transfers;
     lumos_vector_push(maker->slots, slot);

@@ -8,7 +8,7 @@ LUMOS_VECTOR_TYPE(samples, struct rebuild_times);
 
 static void add(struct lumos_numbering *numbering, struct samples *samples, uint64_t key, int64_t value) {
   uint32_t number = lumos_number_of(numbering, key);
-  if (number == samples->count) {
+  if (number >= samples->count) {
     lumos_vector_push(samples, (struct rebuild_times){0});
   }
   lumos_vector_push(&samples->items[number], value);

@@ -94,8 +94,8 @@ static bool check_rank(struct unison *unison, const struct rebuild_rank *rank, s
 /* ---- places ---- */
 
 static int by_number(const void *left, const void *right) {
-  const struct rebuild_rank *const *a = left, *const *b = right;
-  return LUMOS_ORDER((*a)->number, (*b)->number);
+  const int32_t *a = left, *b = right;
+  return LUMOS_ORDER(*a, *b);
 }
 
 /* All ranks of a stage together stand for as many as it has. */
@@ -112,22 +112,24 @@ static bool check_stage(const struct rebuild_plan *plan, int32_t stage, struct l
 
 static bool check_places(const struct rebuild_plan *plan, struct lumos_error *error) {
   const struct lumos_parallel *sizes = &plan->model.sizes;
-  const struct rebuild_rank **ranks = lumos_allocate(plan->ranks.count * sizeof *ranks);
-  bool legal = true;
+  LUMOS_VECTOR(int32_t) numbers = {0};
+  int32_t wrong = LUMOS_ABSENT_INT;
   for (size_t r = 0; r < plan->ranks.count; r++) {
-    ranks[r] = &plan->ranks.items[r];
-  }
-  qsort(ranks, plan->ranks.count, sizeof *ranks, by_number);
-  for (size_t r = 0; r < plan->ranks.count && legal; r++) {
-    const struct lumos_parallel *at = &ranks[r]->at;
-    bool twice = r > 0 && ranks[r - 1]->number == ranks[r]->number;
+    const struct rebuild_rank *rank = &plan->ranks.items[r];
+    const struct lumos_parallel *at = &rank->at;
     bool there = at->tp >= 0 && at->tp < sizes->tp && at->pp >= 0 && at->pp < sizes->pp && at->dp >= 0 &&
                  at->dp < sizes->dp && at->cp < rebuild_contexts_of(sizes) &&
-                 ranks[r]->number == rebuild_number_at(sizes, at);
-    legal = (there && !twice) ||
-            lumos_fail(error, "the plan is not legal: rank %d stands at no place of its own", ranks[r]->number);
+                 rank->number == rebuild_number_at(sizes, at);
+    wrong = there ? wrong : rank->number;
+    lumos_vector_push(&numbers, rank->number);
   }
-  free(ranks);
+  lumos_vector_sort(&numbers, by_number);
+  for (size_t r = 1; r < numbers.count; r++) {
+    wrong = numbers.items[r] == numbers.items[r - 1] ? numbers.items[r] : wrong;
+  }
+  lumos_vector_free(&numbers);
+  bool legal = wrong == LUMOS_ABSENT_INT ||
+               lumos_fail(error, "the plan is not legal: rank %d stands at no place of its own", wrong);
   for (int32_t stage = 0; stage < sizes->pp && legal; stage++) {
     legal = check_stage(plan, stage, error);
   }

@@ -216,7 +216,8 @@ static bool open_search(struct search *search) {
   lumos_engine_copy(&engine, search->engine);
   bool done = lumos_retiming_make_ordered(&search->retiming, &engine, search->runs, &error);
   lumos_engine_free(&engine);
-  search->worker_count = lumos_parallel_threads(pieces < MOST_WORKERS ? pieces : MOST_WORKERS, job->threads);
+  size_t threads = lumos_parallel_threads(pieces < MOST_WORKERS ? pieces : MOST_WORKERS, job->threads);
+  search->worker_count = threads > 0 ? threads : 1;
   search->workers = lumos_allocate(search->worker_count * sizeof *search->workers);
   for (size_t w = 0; w < search->worker_count; w++) {
     search->workers[w].retiming = lumos_retiming_beside(&search->retiming);

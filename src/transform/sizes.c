@@ -151,11 +151,12 @@ static bool derive(struct lumos_sizes *sizes, const bool given[LUMOS_SIZES], str
 static bool in_pieces(int64_t sequence, int64_t contexts) { return contexts == 1 || sequence % (2 * contexts) == 0; }
 
 static bool fail_pieces(const struct lumos_sizes *sizes, struct lumos_error *error) {
+  int64_t multiple = 2 * sizes->contexts;
   return lumos_fail(
       error,
       "a sequence of %lld tokens cannot be divided into two pieces for each of the %lld ranks of a context "
       "group (--cp); give a multiple of %lld",
-      (long long)sizes->now[LUMOS_SEQUENCE], (long long)sizes->contexts, (long long)(2 * sizes->contexts));
+      (long long)sizes->now[LUMOS_SEQUENCE], (long long)sizes->contexts, (long long)multiple);
 }
 
 /* What tensor parallelism divides must go up in its ranks; one key-value head may be on several. */
@@ -164,13 +165,12 @@ static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
   for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
     int64_t was = sizes->was[divided[i]], value = sizes->now[divided[i]];
     int64_t rest = value == LUMOS_ABSENT || was % sizes->shards != 0 ? 0 : value % sizes->shards;
+    int64_t nearest = value + (2 * rest <= sizes->shards && value > rest ? -rest : sizes->shards - rest);
     if (rest != 0) {
-      return lumos_fail(
-          error,
-          "--%s=%lld cannot be divided by the %lld ranks of a tensor-parallel group; the nearest that "
-          "can is %lld",
-          members[divided[i]].name, (long long)value, (long long)sizes->shards,
-          (long long)(value + (2 * rest <= sizes->shards && value > rest ? -rest : sizes->shards - rest)));
+      return lumos_fail(error,
+                        "--%s=%lld cannot be divided by the %lld ranks of a tensor-parallel group; the nearest that "
+                        "can is %lld",
+                        members[divided[i]].name, (long long)value, (long long)sizes->shards, (long long)nearest);
     }
   }
   const int64_t *now = sizes->now;

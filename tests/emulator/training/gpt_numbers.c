@@ -5,10 +5,9 @@
 #include "gpt_state.h"
 
 enum numbering gpt_forward_numbering(const struct setup *setup) {
-  static const enum numbering of[RECOMPUTES] = {[RECOMPUTE_NONE] = NUMBERS_LAYER,
-                                                [RECOMPUTE_FULL] = NUMBERS_CHECKPOINTED,
-                                                [RECOMPUTE_SELECTIVE] = NUMBERS_CORE_CHECKPOINTED};
-  return of[setup->parallel.recompute];
+  return setup->parallel.recompute == RECOMPUTE_FULL        ? NUMBERS_CHECKPOINTED
+         : setup->parallel.recompute == RECOMPUTE_SELECTIVE ? NUMBERS_CORE_CHECKPOINTED
+                                                            : NUMBERS_LAYER;
 }
 
 /* Of what a checkpoint computes without gradients only functions make nodes, which nobody will ask for. */
