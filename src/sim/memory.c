@@ -52,8 +52,7 @@ static void note_unknown(struct lumos_job *job, enum lumos_memory_state state, i
       [LUMOS_MEMORY_NO_OPTIMIZER] = "no op shows what its optimizer keeps",
       [LUMOS_MEMORY_CAPTURED] = "CUDA graphs run its passes, and the ops in them are not recorded",
       [LUMOS_MEMORY_COMPILED] = "its passes are compiled, and what they keep is not recorded",
-      [LUMOS_MEMORY_AGAIN] = "its backward pass computes layers again, or their attention, and the recording does not "
-                             "show what they then keep",
+      [LUMOS_MEMORY_AGAIN] = "its backward pass computes layers again, or parts of them, and what these keep is unseen",
       [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows what they keep of them"};
   if (state > LUMOS_MEMORY_NO_GRADIENTS && ranks > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
