@@ -74,8 +74,8 @@ static int by_time(const void *left, const void *right) {
 static struct pending *pending_of(const struct lumos_rank_graph *graph, const struct pendings *pendings, uint32_t head,
                                   uint32_t place, uint32_t source) {
   uint32_t lane = lumos_graph_task(graph, source)->lane;
-  for (uint32_t i = head; i != LUMOS_NONE && pendings->items.items[i].place == place;
-       i = pendings->items.items[i].next) {
+  for (uint32_t i = head; i < pendings->items.count && pendings->items.items[i].place == place;
+       i = pendings->items.items[i].next) { /* LUMOS_NONE is beyond all */
     if (lumos_graph_task(graph, pendings->items.items[i].source)->lane == lane) {
       return &pendings->items.items[i];
     }
