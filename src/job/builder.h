@@ -31,7 +31,7 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from);
 void lumos_builder_free(struct lumos_builder *builder); /* NULL is allowed; a job that was not finished is gone */
 
 /* A rank like rank `like` of `from` (index), with another number; it has the lanes that it is given. */
-struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t like, int32_t rank);
+struct lumos_built_rank lumos_build_rank(struct lumos_builder *builder, uint32_t like, int32_t number);
 /* Its coordinates, and how many ranks the job has. */
 void lumos_build_coordinates(struct lumos_builder *builder, struct lumos_built_rank rank,
                              const struct lumos_parallel *parallel, int32_t world);

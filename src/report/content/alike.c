@@ -110,7 +110,7 @@ void report_groups_find(const struct report_matrix *matrix, int64_t whole, struc
   while ((groups->count = assign(&search)) > REPORT_GROUPS) {
     search.tolerance = search.tolerance > INT64_MAX / 2 ? INT64_MAX : 2 * search.tolerance;
   }
-  struct place places[REPORT_GROUPS];
+  struct place places[REPORT_GROUPS] = {{0}};
   arrange(&search, groups->count, places);
   for (size_t i = 0; i < groups->count; i++) {
     groups->first[i] = groups->members.count;

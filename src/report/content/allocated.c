@@ -89,6 +89,10 @@ static void fill_bins(struct report_allocated *allocated, int32_t device) {
 }
 
 /* From the first event to the last, and where the CPU goes on to another step. */
+static bool is_behind(const struct report_boundary *step, int32_t number, int64_t time) {
+  return number > step->step && time > step->start;
+}
+
 static void find_extent(struct report_allocated *allocated, int32_t device) {
   const struct lumos_job *job = allocated->timelines->job;
   allocated->from = INT64_MAX;
@@ -100,14 +104,13 @@ static void find_extent(struct report_allocated *allocated, int32_t device) {
     }
     int64_t time = time_of(allocated, event);
     struct report_boundaries *steps = &allocated->steps;
-    struct report_boundary *last = steps->count == 0 ? NULL : &steps->items[steps->count - 1];
-    if (last == NULL || (event->step > last->step && time > last->start)) {
+    if (steps->count == 0 || is_behind(&steps->items[steps->count - 1], event->step, time)) {
       lumos_vector_push(steps, ((struct report_boundary){event->step, time, time}));
-      last = &steps->items[steps->count - 1];
       if (steps->count > 1) {
-        last[-1].end = time;
+        steps->items[steps->count - 2].end = time;
       }
     }
+    struct report_boundary *last = &steps->items[steps->count - 1];
     last->end = larger(last->end, time);
     allocated->from = time < allocated->from ? time : allocated->from;
     allocated->until = larger(allocated->until, time);

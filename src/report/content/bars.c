@@ -101,7 +101,7 @@ static int64_t put_group_label(const struct canvas *canvas, size_t group, struct
     text->length = 0; /* all numbers go before the word for them */
     report_put_runs(text, numbers.items, numbers.count);
   }
-  if (report_text_width(STYLE_STRONG, text->bytes, text->length) > LABEL_ROOM) {
+  if (report_text_width(STYLE_STRONG, text->bytes, text->length) > LABEL_ROOM && numbers.count > 0) {
     text->length = 0; /* beside "simulated" there is no room for the word */
     bool word = !canvas->bars->both || canvas->bars->facts->edited;
     lumos_text_format(text, "%s%d and ", !word ? "" : by_rank(canvas) ? "rank " : "step ", numbers.items[0]);

@@ -915,7 +915,9 @@ void report_put_waits_finding(const struct report_table *waits, const struct rep
     if (report_table_value(stragglers, row, STRAGGLER) != LUMOS_ABSENT) {
       size_t start = out->length;
       put_cell(stragglers, row, out);
-      out->bytes[start] = any ? out->bytes[start] : 'R';
+      if (!any) {
+        out->bytes[start] = 'R';
+      }
       lumos_text_put(out, " arrives ");
       report_put_time(out, report_table_value(stragglers, row, DELAY));
       lumos_text_put(out, " late (");
