@@ -11,6 +11,8 @@ struct lumos_transfers {
   struct lumos_placing placing;
   struct lumos_links links;   /* as fitted */
   struct lumos_links sheet;   /* as the device's data sheet has them */
+  struct lumos_links told;    /* the same, but for what a change of the network described */
+  bool alone;                 /* fitted to kernels that wait and transfer, for want of transfers */
   bool between;               /* some were measured between nodes */
   struct lumos_numbering ops; /* names of operations */
   struct lumos_calibration calibration;
@@ -211,8 +213,10 @@ struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const s
   transfers->links = transfers->sheet = lumos_links_of(device_of(job, hardware));
   struct lumos_network told = lumos_told_network(job);
   describe(&told, &transfers->links);
+  transfers->told = transfers->links;
   gather_transfers(&gathering);
-  if (transfers->shapes.count == 0) {
+  transfers->alone = transfers->shapes.count == 0;
+  if (transfers->alone) {
     gather_kernels(&gathering);
   }
   lumos_calibration_observe(&transfers->calibration, &gathering.observations);
@@ -243,10 +247,9 @@ struct lumos_duration lumos_transfer_duration(const struct lumos_transfers *tran
 
 /* ---- Changes ---- */
 
-/* Another GPU's links are as much faster than those fitted as its data sheet says; the network between nodes stays. */
-static struct lumos_links changed_links(const struct lumos_transfers *transfers, const struct lumos_network *network,
-                                        const struct lumos_device *device) {
-  struct lumos_links links = transfers->links;
+/* Another GPU's links are as much faster than the former as its data sheet says; the network between nodes stays. */
+static struct lumos_links changed_links(const struct lumos_transfers *transfers, struct lumos_links links,
+                                        const struct lumos_network *network, const struct lumos_device *device) {
   if (device != NULL) {
     struct lumos_links from = transfers->sheet, to = lumos_links_of(device);
     links.architecture = to.architecture;
@@ -314,7 +317,7 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
     changed.common = hypot(changed.common, OF_RATIO);
   }
   if (network != NULL || device != NULL) {
-    struct lumos_links links = changed_links(transfers, network, device);
+    struct lumos_links links = changed_links(transfers, transfers->links, network, device);
     double factor = model_time(&links, &to) / model_time(&transfers->links, &to);
     const struct lumos_duration *error = &transfers->calibration.errors[LUMOS_OF_MODEL];
     if (fabs(factor - 1) > 1e-9) {
@@ -326,6 +329,40 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
   }
   return changed;
 }
+
+/* Were it as fast as the data sheet says, and all else waiting. Of unknown bytes there may be none. */
+static double changed_least(const struct lumos_transfers *transfers, int64_t ns, struct lumos_transfer_shape was,
+                            struct lumos_transfer_shape now, const struct lumos_network *network,
+                            const struct lumos_device *device) {
+  struct lumos_links links = changed_links(transfers, transfers->told, network, device);
+  was.bytes = was.bytes < 0 ? 0 : was.bytes;
+  now.bytes = now.bytes < 0 ? 0 : now.bytes;
+  double before = model_time(&transfers->told, &was), after = model_time(&links, &now);
+  double least = fmin(before, (double)ns);
+  return (double)ns - least + (before > 0 ? least * after / before : 0);
+}
+
+struct lumos_lone_duration lumos_transfer_changed_alone(const struct lumos_transfers *transfers, int64_t ns,
+                                                        const struct lumos_transfer_shape *was,
+                                                        const struct lumos_transfer_shape *now,
+                                                        const struct lumos_network *network,
+                                                        const struct lumos_device *device) {
+  double most = was->bytes == LUMOS_ABSENT ? (double)ns : fmin(lumos_transfer_duration(transfers, was).ns, (double)ns);
+  struct lumos_lone_duration changed = {
+      lumos_transfer_changed(transfers, llround(most), was, now, network, device), 0};
+  changed.duration.ns += (double)ns - most;
+  if (transfers->alone) {
+    double least = changed_least(transfers, ns, *was, *now, network, device);
+    changed.apart = fabs(least - changed.duration.ns) / 2;
+    changed.duration.ns = (least + changed.duration.ns) / 2;
+    /* How far shapes lie from each other is how long they wait. */
+    changed.duration.common = fmin(changed.duration.common, OF_CONSTANTS);
+    changed.duration.own = fmin(changed.duration.own, OF_CONSTANTS);
+  }
+  return changed;
+}
+
+bool lumos_transfers_are_alone(const struct lumos_transfers *transfers) { return transfers->alone; }
 
 const struct lumos_placing *lumos_transfers_placing(const struct lumos_transfers *transfers) {
   return &transfers->placing;

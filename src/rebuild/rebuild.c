@@ -15,6 +15,7 @@
 #include "rebuild/learn.h"
 #include "rebuild/least.h"
 #include "rebuild/legal.h"
+#include "rebuild/lone.h"
 #include "rebuild/notes.h"
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
@@ -317,7 +318,8 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
     change_again(both.built, job, asked->recompute);
   }
   if (done && (!rebuild_shards(both.built, job, asked->sequence_parallel, error) ||
-               !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {
+               !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error) ||
+               !rebuild_resize_lone(both.built, job, error))) {
     lumos_job_free(both.built);
     done = false;
   }
