@@ -25,6 +25,7 @@
 #include "rebuild/slowest.h"
 #include "rebuild/supply.h"
 #include "rebuild/unison.h"
+#include "sim/clock.h"
 #include "sim/engine.h"
 #include "transform/contend.h"
 #include "transform/edit.h"
@@ -296,6 +297,15 @@ static void change_again(struct lumos_job *built, const struct lumos_job *job, e
   }
 }
 
+/* What was recorded began behind work that was launched before; what is planned begins with its first step. */
+static void begin_at_once(struct lumos_job *built) {
+  for (size_t r = 0; r < built->ranks.count; r++) {
+    struct lumos_rank *rank = &built->ranks.items[r];
+    rank->base -= lumos_device_job_time(rank, rank->base);
+    rank->base_lag = LUMOS_ABSENT;
+  }
+}
+
 static struct lumos_job *build(struct lumos_job *job, const struct prepared *prepared,
                                const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) {
   struct cut own = {.blocks = {.job = NULL}};
@@ -313,6 +323,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
   }
   done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
   if (done && !rebuild_is_as_recorded(asked)) {
+    begin_at_once(both.built);
     rebuild_place_ranks(both.built, job);
     rebuild_strip_alone(both.built, job);
     change_again(both.built, job, asked->recompute);

@@ -336,6 +336,18 @@ static void look_at_sums(struct rebuild_recorded *recorded) {
   recorded->sums = more > 0;
 }
 
+/* Without layers nothing tells what a stage of several does. */
+static bool check_stages(const struct rebuild_recorded *recorded, struct lumos_error *error) {
+  const struct lumos_job *job = recorded->job;
+  bool several = recorded->pipeline.stages > 1;
+  for (size_t t = 0; t < job->tasks.count && !several; t++) {
+    several = job->tasks.items[t].kind == LUMOS_P2P;
+  }
+  return recorded->layers > 0 || !several ||
+         lumos_fail(error, "nothing in the recording shows which layers of the model the stages of its pipeline have; "
+                           "record the names of modules (with_modules=True)");
+}
+
 bool rebuild_recorded_alike(const struct rebuild_recorded *recorded, const struct rebuild_recorded *other) {
   const struct rebuild_pipeline *a = &recorded->pipeline, *b = &other->pipeline;
   return recorded->layers == other->layers && a->stages == b->stages && a->chunks == b->chunks &&
@@ -366,12 +378,11 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   look_at_passes(recorded);
   look_at_optimizer(recorded);
   look_at_ends(recorded);
-  if (recorded->pipeline.micro_batches == 0 || recorded->layers <= 0) {
-    return lumos_fail(error,
-                      "nothing in the recording shows the passes and layers of a training step; record the names of "
-                      "modules (with_modules=True), or CPU activities");
+  if (recorded->pipeline.micro_batches == 0) {
+    return lumos_fail(error, "the recording shows no forward and backward passes, and only steps of training can be "
+                             "planned anew; record whole training steps with CPU activities");
   }
-  if (!check_all_passes(recorded, error)) {
+  if (!check_stages(recorded, error) || !check_all_passes(recorded, error)) {
     return false;
   }
   look_at_sums(recorded);

@@ -253,6 +253,9 @@ static bool split_layers(struct replan *replan, struct lumos_error *error) {
   struct lumos_rebuild *to = &replan->to;
   int32_t all = to->stages * to->chunks;
   int64_t sum = 0;
+  if (replan->recorded->layers == 0) {
+    return true;
+  }
   if (to->layers < all) {
     return lumos_fail(error, "%d layers are too few for %d %s; the nearest are --pp %d or --layers %d", to->layers, all,
                       to->chunks > 1 ? "chunks" : "stages", to->layers / to->chunks > 0 ? to->layers / to->chunks : 1,
@@ -349,9 +352,29 @@ static int32_t share_of(const struct rebuild_recorded *recorded, const struct lu
   return are == were ? 0 : share < 1 ? 1 : share < INT32_MAX ? (int32_t)share : INT32_MAX;
 }
 
+/* A job can have passes of which nothing tells the layers: then they stay as they are. */
+static bool check_layers(const struct rebuild_recorded *recorded, const struct lumos_rebuild *asked,
+                         struct lumos_error *error) {
+  const char *option = asked->layers > 0                             ? "--layers"
+                       : asked->stages > 1                           ? "--pp"
+                       : asked->chunks > 1                           ? "--vp"
+                       : asked->split_count > 0                      ? "--split"
+                       : asked->recompute == LUMOS_RECOMPUTE_FULL      ? "--recompute=full"
+                       : asked->recompute == LUMOS_RECOMPUTE_SELECTIVE ? "--recompute=selective"
+                                                                     : NULL;
+  return recorded->layers > 0 || option == NULL ||
+         lumos_fail(error,
+                    "%s: nothing in the recording shows the layers of the model; record the names of modules "
+                    "(with_modules=True), or CPU activities",
+                    option);
+}
+
 static bool settle(struct replan *replan, const struct lumos_rebuild *asked, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   struct lumos_rebuild *to = &replan->to;
+  if (!check_layers(recorded, asked, error)) {
+    return false;
+  }
   *to = *asked;
   to->layers = chosen(to->layers, recorded->layers);
   to->micro_batches = chosen(to->micro_batches, recorded->pipeline.micro_batches);
@@ -364,7 +387,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   }
   to->chunks = chosen(to->chunks, 1);
   struct lumos_model_description *model = &replan->plan->model;
-  model->layers = to->layers;
+  model->layers = to->layers > 0 ? to->layers : model->layers;
   model->micro_batches = to->micro_batches;
   model->sizes.tp = to->shards;
   model->sizes.pp = to->stages;
