@@ -348,8 +348,7 @@ struct lumos_lone_duration lumos_transfer_changed_alone(const struct lumos_trans
                                                         const struct lumos_network *network,
                                                         const struct lumos_device *device) {
   double most = was->bytes == LUMOS_ABSENT ? (double)ns : fmin(lumos_transfer_duration(transfers, was).ns, (double)ns);
-  struct lumos_lone_duration changed = {
-      lumos_transfer_changed(transfers, llround(most), was, now, network, device), 0};
+  struct lumos_lone_duration changed = {lumos_transfer_changed(transfers, llround(most), was, now, network, device), 0};
   changed.duration.ns += (double)ns - most;
   if (transfers->alone) {
     double least = changed_least(transfers, ns, *was, *now, network, device);

@@ -59,28 +59,28 @@ struct resizing {
 static void resize(struct resizing *resizing, uint32_t task, uint32_t like) {
   struct lumos_job *built = resizing->built;
   int32_t were = rebuild_copies_of(sizes_of(resizing->from));
-  struct lumos_transfer_shape was =
-                                  lumos_transfer_shape_of_kernel(lumos_transfers_placing(resizing->transfers), like),
+  struct lumos_transfer_shape was = lumos_transfer_shape_of_kernel(lumos_transfers_placing(resizing->transfers), like),
                               now;
   was.size = was.size > 1 ? was.size : were;
   now = was;
   now.size = rebuild_copies_of(sizes_of(built));
-  now.nodes = nodes_of_replicas(built, &built->ranks.items[lumos_rank_of(built, &built->tasks.items[task])],
-                                resizing->nodes);
+  now.nodes =
+      nodes_of_replicas(built, &built->ranks.items[lumos_rank_of(built, &built->tasks.items[task])], resizing->nodes);
   if (was.size != were) { /* among some of them, by a grouping that nothing tells for other numbers */
     return;
   }
-  const struct lumos_lone lone = {task, lumos_transfer_changed_alone(resizing->transfers, built->tasks.items[task].dur,
-                                                                     &was, &now, NULL, NULL)};
+  const struct lumos_lone lone = {
+      task, lumos_transfer_changed_alone(resizing->transfers, built->tasks.items[task].dur, &was, &now, NULL, NULL)};
   lumos_vector_push(&resizing->lones, lone);
 }
 
 static void tell(struct lumos_job *built, int64_t count) {
   if (count > 0) {
-    lumos_job_note(built, "transform.communication_kept", LUMOS_WARNING, count, NULL,
-                   "collectives keep their measured waiting, whatever the number of replicas, and their transfers scale "
-                   "by NCCL's own model: only one of their ranks was recorded. The range has how much of them is waiting",
-                   "add the traces of the other ranks");
+    lumos_job_note(
+        built, "transform.communication_kept", LUMOS_WARNING, count, NULL,
+        "collectives keep their measured waiting, whatever the number of replicas, and their transfers scale "
+        "by NCCL's own model: only one of their ranks was recorded. The range has how much of them is waiting",
+        "add the traces of the other ranks");
   }
 }
 

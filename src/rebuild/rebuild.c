@@ -136,6 +136,47 @@ struct both {
   struct lumos_error errors[2];
 };
 
+/* What is planned begins with its first step; what was recorded, behind work that was launched before. */
+static void begin_at_once(struct lumos_job *built) {
+  for (size_t r = 0; r < built->ranks.count; r++) {
+    struct lumos_rank *rank = &built->ranks.items[r];
+    rank->base -= lumos_device_job_time(rank, rank->base);
+    rank->base_lag = LUMOS_ABSENT;
+  }
+}
+
+static double off_by(struct lumos_decimal deviation) {
+  return deviation.units == LUMOS_ABSENT ? 0 : fabs(lumos_decimal_value(deviation));
+}
+
+/* Where no layers show which blocks belong together, a plan of the recorded configuration has to come to the recorded
+ * step: by how much it does not is what the plan is off by, if that is more. */
+static bool try_plan(struct both *both, struct lumos_error *error) {
+  static const double MOST = 0.1; /* chosen: a prediction that is off by more is none */
+  const struct rebuild_templates *templates = both->templates;
+  const struct lumos_rebuild as_recorded = {.layers = 0};
+  struct lumos_decimal deviation;
+  struct rebuild_plan plan;
+  bool planned = rebuild_replan(&plan, templates, &as_recorded, both->untied, error);
+  struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
+  if (built != NULL) {
+    begin_at_once(built);
+  }
+  bool done = built != NULL && rebuild_error(templates, &plan, built, &deviation, error);
+  rebuild_plan_free(&plan);
+  lumos_job_free(built);
+  if (done && off_by(deviation) > MOST + off_by(both->deviation)) {
+    return lumos_fail(error,
+                      "nothing in the recording shows the layers of the model, and without them the recorded step "
+                      "itself, planned anew, is %.0f %% off; record the names of modules (with_modules=True)",
+                      100 * off_by(deviation));
+  }
+  if (done && off_by(deviation) > off_by(both->deviation)) {
+    both->deviation = deviation;
+  }
+  return done;
+}
+
 static bool build_one(void *context, size_t index, bool callers) {
   struct both *both = context;
   (void)callers;
@@ -297,15 +338,6 @@ static void change_again(struct lumos_job *built, const struct lumos_job *job, e
   }
 }
 
-/* What was recorded began behind work that was launched before; what is planned begins with its first step. */
-static void begin_at_once(struct lumos_job *built) {
-  for (size_t r = 0; r < built->ranks.count; r++) {
-    struct lumos_rank *rank = &built->ranks.items[r];
-    rank->base -= lumos_device_job_time(rank, rank->base);
-    rank->base_lag = LUMOS_ABSENT;
-  }
-}
-
 static struct lumos_job *build(struct lumos_job *job, const struct prepared *prepared,
                                const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) {
   struct cut own = {.blocks = {.job = NULL}};
@@ -322,6 +354,11 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
     done = cut_for(&own, job, asked, error);
   }
   done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
+  bool lacks_layers = job->models.count == 0 || job->models.items[0].layers <= 0;
+  if (done && lacks_layers && !rebuild_is_as_recorded(asked) && !try_plan(&both, error)) {
+    lumos_job_free(both.built);
+    done = false;
+  }
   if (done && !rebuild_is_as_recorded(asked)) {
     begin_at_once(both.built);
     rebuild_place_ranks(both.built, job);

@@ -344,8 +344,9 @@ static bool check_stages(const struct rebuild_recorded *recorded, struct lumos_e
     several = job->tasks.items[t].kind == LUMOS_P2P;
   }
   return recorded->layers > 0 || !several ||
-         lumos_fail(error, "nothing in the recording shows which layers of the model the stages of its pipeline have; "
-                           "record the names of modules (with_modules=True)");
+         lumos_fail(error,
+                    "ranks send to each other, and nothing in the recording shows which layers of the model they have; "
+                    "record the names of modules (with_modules=True)");
 }
 
 bool rebuild_recorded_alike(const struct rebuild_recorded *recorded, const struct rebuild_recorded *other) {

@@ -150,9 +150,9 @@ static bool change_kernel(struct communication *all, uint32_t task) {
   now.nodes = lumos_transfer_nodes_of_kernel(lumos_transfers_placing(all->transfers), task, all->nodes);
   now.bytes = resized(all, was.bytes, task);
   now.op = op_now(all, was.op, task);
-  const struct lumos_lone lone = {
-      task, lumos_transfer_changed_alone(all->transfers, all->job->tasks.items[task].dur, &was, &now,
-                                         all->change->network, all->change->device)};
+  const struct lumos_lone lone = {task,
+                                  lumos_transfer_changed_alone(all->transfers, all->job->tasks.items[task].dur, &was,
+                                                               &now, all->change->network, all->change->device)};
   lumos_vector_push(&all->lones, lone);
   return true;
 }
@@ -161,10 +161,10 @@ static bool change_kernel(struct communication *all, uint32_t task) {
 static lumos_string_id name_waiting(struct lumos_job *job, double up) {
   static const char id[] = "communication.waiting";
   double down = fmin(up, MOST_SHORTER);
-  lumos_string_id common = lumos_job_common_error(job, id, "transfers of which the trace shows no other member",
-                                                  millionths(down / (1 - down)),
-                                                  "how much of a communication kernel is transfer and how much waiting: "
-                                                  "from what its links can do to what the shortest of its kind took");
+  lumos_string_id common = lumos_job_common_error(
+      job, id, "transfers of which the trace shows no other member", millionths(down / (1 - down)),
+      "how much of a communication kernel is transfer and how much waiting: "
+      "from what its links can do to what the shortest of its kind took");
   for (size_t i = 0; i < job->common_errors.count; i++) {
     struct lumos_common_error *error = &job->common_errors.items[i];
     bool wider = error->id == common && (error->up.units == LUMOS_ABSENT || lumos_decimal_value(error->up) < up);
