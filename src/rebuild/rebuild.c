@@ -149,6 +149,14 @@ static double off_by(struct lumos_decimal deviation) {
   return deviation.units == LUMOS_ABSENT ? 0 : fabs(lumos_decimal_value(deviation));
 }
 
+static bool shows_layers(const struct rebuild_templates *templates) {
+  bool shows = false;
+  for (size_t b = 0; b < templates->blocks->items.count && !shows; b++) {
+    shows = templates->blocks->items.items[b].part == LUMOS_PART_LAYER;
+  }
+  return shows;
+}
+
 /* Where no layers show which blocks belong together, a plan of the recorded configuration has to come to the recorded
  * step: by how much it does not is what the plan is off by, if that is more. */
 static bool try_plan(struct both *both, struct lumos_error *error) {
@@ -354,8 +362,7 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
     done = cut_for(&own, job, asked, error);
   }
   done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
-  bool lacks_layers = job->models.count == 0 || job->models.items[0].layers <= 0;
-  if (done && lacks_layers && !rebuild_is_as_recorded(asked) && !try_plan(&both, error)) {
+  if (done && !shows_layers(both.templates) && !rebuild_is_as_recorded(asked) && !try_plan(&both, error)) {
     lumos_job_free(both.built);
     done = false;
   }

@@ -35,6 +35,8 @@ static bool check_axes(const struct lumos_job *job, const struct lumos_parallel 
                     "record a job that gathers them (cp_comm_type=all_gather)");
 }
 
+enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
+
 static int32_t at_least_one(int32_t size) { return size > 0 ? size : 1; }
 
 uint32_t rebuild_count_layers(const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
@@ -320,8 +322,6 @@ static bool shares_streams(const struct rebuild_recorded *recorded) {
 
 /* ---- all ---- */
 
-enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
-
 static void look_at_sums(struct rebuild_recorded *recorded) {
   const struct lumos_job *job = recorded->job;
   int64_t more = 0;
@@ -334,6 +334,20 @@ static void look_at_sums(struct rebuild_recorded *recorded) {
     }
   }
   recorded->sums = more > 0;
+}
+
+/* What is described may be more than what passes show: of a single stage its layers are those of a pass. */
+static int32_t count_shown(const struct rebuild_recorded *recorded) {
+  uint32_t most = 0;
+  for (size_t r = 0; r < recorded->job->ranks.count; r++) {
+    const struct rebuild_passes *passes = &recorded->passes[r];
+    for (size_t i = 0; i < passes->items.count; i++) {
+      uint32_t layers = rebuild_count_layers(passes, &passes->items.items[i]);
+      most = layers > most ? layers : most;
+    }
+  }
+  bool whole = recorded->pipeline.stages == 1 && recorded->pipeline.chunks == 1;
+  return most == 0 || (whole && most <= MOST_LAYERS) ? (int32_t)most : recorded->layers;
 }
 
 /* Without layers nothing tells what a stage of several does. */
@@ -377,6 +391,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   }
   look_at_blocks(recorded);
   look_at_passes(recorded);
+  recorded->layers = count_shown(recorded);
   look_at_optimizer(recorded);
   look_at_ends(recorded);
   if (recorded->pipeline.micro_batches == 0) {

@@ -565,7 +565,7 @@ static void tell(const struct reducing *reducing) {
       reduction->overlaps ? "each as soon as its last gradient is there" : "after the last backward pass",
       reduction->again ? "the recorded ones take" : "NCCL's own model says", (double)reducing->costs.pace / 1e6);
   if (!reducing->gradients.recorded) {
-    lumos_text_put(&text, ". Sizes of gradients are those of the model description, by layer");
+    lumos_text_put(&text, ". Sizes of gradients are those of the model description, by layer where that shows");
   }
   lumos_text_char(&text, '\0');
   lumos_job_note(reducing->job, reduction->again ? "transform.reduced_anew" : "transform.assumed_reduction",
@@ -644,8 +644,8 @@ static bool check_habits(const struct rebuild_habits *habits, const struct lumos
                     habits->spreads
                         ? "the recorded replicas spread their parameters (FSDP), so gradients cannot be reduced in "
                           "another way; leave --bucket-mb, --overlap-gradients and --distributed-optimizer out"
-                        : "the recording shows no reduction of gradients that could be changed; record "
-                          "communication with its sizes");
+                        : "the recording shows no reduction of gradients that could be changed; record with "
+                          "PyTorch 2.4 or later, which records the arguments of collectives");
 }
 
 static bool weave(struct reducing *reducing, struct lumos_error *error) {
@@ -696,7 +696,8 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
   reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
   if (reducing->gradients.items.count == 0) {
     return lumos_fail(error, "which gradients a rank has is not known; record the CPU's ops and their shapes "
-                             "(record_shapes=True), or describe the model with --model-file");
+                             "(record_shapes=True), or describe the model with lumos-graph --model-file: its layers, "
+                             "hidden, heads, head_dim, ffn and vocabulary");
   }
   if (!find_speeds(reducing, from, error)) {
     return false;

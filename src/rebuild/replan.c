@@ -407,7 +407,8 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   }
   to->chunks = chosen(to->chunks, 1);
   struct lumos_model_description *model = &replan->plan->model;
-  model->layers = to->layers > 0 ? to->layers : model->layers;
+  model->layers = asked->layers > 0 || model->layers <= 0 ? to->layers : model->layers;
+  model->layers = model->layers > 0 ? model->layers : LUMOS_ABSENT_INT;
   model->micro_batches = to->micro_batches;
   model->sizes.tp = to->shards;
   model->sizes.pp = to->stages;
