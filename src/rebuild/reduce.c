@@ -682,6 +682,25 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
   }
 }
 
+/* A compiled backward pass hands all gradients over at its end, where none is of a layer: but for those of the
+ * vocabulary they grow with the layers. */
+static void grow_gradients(struct rebuild_gradients *gradients, const struct lumos_model_description *was,
+                           const struct lumos_model_description *now) {
+  int64_t words = was->vocabulary > 0 && was->hidden > 0 ? (int64_t)was->vocabulary * was->hidden : 0;
+  int64_t stages_were = was->sizes.pp > 0 ? was->sizes.pp : 1, stages = now->sizes.pp > 0 ? now->sizes.pp : 1;
+  int64_t shards = now->sizes.tp > 0 ? now->sizes.tp : 1;
+  bool placed = !gradients->recorded || was->layers <= 0 || now->layers <= 0;
+  for (size_t i = 0; i < gradients->like.count; i++) {
+    placed = placed || gradients->like.items[i].layer >= 0;
+  }
+  for (size_t i = 0; i < gradients->items.count && !placed; i++) {
+    struct rebuild_gradient *gradient = &gradients->items.items[i];
+    __int128 grown = (__int128)gradient->elements * now->layers * stages_were / (was->layers * stages);
+    bool of_words = words > 0 && gradient->elements == words / shards;
+    gradient->elements = of_words || grown > INT64_C(1) << 50 ? gradient->elements : (int64_t)grown;
+  }
+}
+
 static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   if (reducing->reduction.again) {
     rebuild_divisions_find(&reducing->divisions, from);
@@ -692,6 +711,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
   }
   reducing->stream = rebuild_free_stream(reducing->job);
   rebuild_gradients_find(&reducing->gradients, reducing->job, from, REBUILD_LAST_MICRO_BATCH);
+  grow_gradients(&reducing->gradients, &from->models.items[0], &reducing->job->models.items[0]);
   find_filling(reducing, from);
   reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
   if (reducing->gradients.items.count == 0) {
