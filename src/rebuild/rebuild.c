@@ -460,14 +460,56 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
 
 /* What is known of the recorded job alone. */
 struct beginning {
-  bool untied; /* the head's weights are not the embedding's */
-  bool parted; /* ranks shared tensors or sequences that share none any more */
+  bool untied;    /* the head's weights are not the embedding's */
+  bool parted;    /* ranks shared tensors or sequences that share none any more */
+  bool inference; /* its steps are passes forward, which are labelled as such while it is rebuilt */
 };
+
+/* Without a way back there are no gradients, and nothing that is kept for them. */
+static bool check_inference(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  const char *option = asked->stages > 1                   ? "--pp"
+                       : asked->recompute != 0             ? "--recompute"
+                       : asked->bucket_mb > 0              ? "--bucket-mb"
+                       : asked->overlap_gradients != 0     ? "--overlap-gradients"
+                       : asked->distributed_optimizer != 0 ? "--distributed-optimizer"
+                                                           : NULL;
+  return option == NULL || rebuild_goes_back(job) ||
+         lumos_fail(error,
+                    "%s: the recording has no backward pass, as that of an inference, and what this changes is of "
+                    "training; record steps of training",
+                    option);
+}
+
+/* All that a step of an inference does is a pass forward. Without layers nothing says that it is one. */
+static bool label_inference(struct lumos_job *job) {
+  bool labelled = job->models.count == 0 || job->models.items[0].layers <= 0;
+  for (size_t t = 0; t < job->tasks.count && !labelled; t++) {
+    uint8_t phase = job->tasks.items[t].phase;
+    labelled = phase != 0 && phase != LUMOS_OTHER_PHASE;
+  }
+  for (size_t t = 0; t < job->tasks.count && !labelled; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    if (task->step != LUMOS_ABSENT_INT) {
+      task->phase = LUMOS_FORWARD;
+      task->micro_batch = task->micro_batch == LUMOS_ABSENT_INT ? 0 : task->micro_batch;
+    }
+  }
+  return !labelled;
+}
+
+/* As other inferences have none. */
+static void unlabel_inference(struct lumos_job *job, const struct lumos_rebuild *asked) {
+  struct lumos_model_description *model = &job->models.items[0];
+  model->micro_batches = asked->micro_batches > 0 ? model->micro_batches : LUMOS_ABSENT_INT;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    job->tasks.items[t].phase = 0;
+  }
+}
 
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
 static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
                   struct lumos_error *error) {
-  if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
+  if (!lumos_edit_begin(job, error) || !check_recording(job, error) || !check_inference(job, asked, error)) {
     return false;
   }
   if (lumos_job_measured(job)) {
@@ -475,11 +517,13 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, stru
   } else if (!simulate_starts(job, error)) {
     return false;
   }
+  beginning->inference = !rebuild_is_as_recorded(asked) && label_inference(job);
   const struct lumos_rebuild as_recorded = {.shards = 0};
   bool whole_tensors = shards_asked(job, asked) == 1 && shards_asked(job, &as_recorded) > 1;
   bool whole_sequences = contexts_asked(job, asked) == 1 && contexts_asked(job, &as_recorded) > 1;
   /* Told by sizes that the shards have now. */
-  *beginning = (struct beginning){.untied = program_is_untied(job), .parted = whole_tensors || whole_sequences};
+  beginning->untied = program_is_untied(job);
+  beginning->parted = whole_tensors || whole_sequences;
   if (!change_contexts(job, asked, error) ||
       (asked->shards > 0 && !lumos_reshape_shards(job, contexts_asked(job, asked), asked->shards, error))) {
     return false;
@@ -493,7 +537,7 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   if (!begin(job, asked, &beginning, error)) {
     return false;
   }
-  bool reshaped = changes_sizes(job, asked);
+  bool reshaped = changes_sizes(job, asked) || beginning.inference;
   const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
   bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
   struct lumos_job *built = build(job, prepared, asked, beginning.untied, error);
@@ -502,6 +546,9 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   }
   if (!rebuild_is_as_recorded(asked)) {
     contend(built, job, as_prepared ? &base->contend : NULL);
+  }
+  if (beginning.inference) {
+    unlabel_inference(built, asked);
   }
   struct lumos_job was = *job;
   *job = *built;

@@ -204,8 +204,8 @@ static bool check_passes(const struct rebuild_recorded *recorded, const struct r
   int32_t rank = recorded->job->ranks.items[passes->rank].rank, micro_batches = recorded->pipeline.micro_batches;
   for (int64_t i = 0; i < (int64_t)micro_batches * recorded->pipeline.chunks; i++) {
     int32_t micro_batch = (int32_t)(i % micro_batches), chunk = (int32_t)(i / micro_batches);
-    if (rebuild_pass_of(passes, LUMOS_FORWARD, micro_batch, chunk) == NULL ||
-        rebuild_pass_of(passes, LUMOS_BACKWARD, micro_batch, chunk) == NULL) {
+    bool back = recorded->pipeline.inference || rebuild_pass_of(passes, LUMOS_BACKWARD, micro_batch, chunk) != NULL;
+    if (rebuild_pass_of(passes, LUMOS_FORWARD, micro_batch, chunk) == NULL || !back) {
       return lumos_fail(error,
                         "rank %d has no pass forward and back of micro-batch %d in step %d; record whole steps of "
                         "training",
@@ -374,12 +374,13 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   const struct lumos_job *job = blocks->job;
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
-  *recorded = (struct rebuild_recorded){.blocks = blocks,
-                                        .job = job,
-                                        .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1},
-                                        .replicas = at_least_one(model->sizes.dp),
-                                        .contexts = rebuild_contexts_of(&model->sizes),
-                                        .layers = model->layers > 0 ? model->layers : 0};
+  *recorded = (struct rebuild_recorded){
+      .blocks = blocks,
+      .job = job,
+      .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1, .inference = !rebuild_goes_back(job)},
+      .replicas = at_least_one(model->sizes.dp),
+      .contexts = rebuild_contexts_of(&model->sizes),
+      .layers = model->layers > 0 ? model->layers : 0};
   rebuild_steps_list(&recorded->steps, blocks);
   recorded->base = recorded->steps.items[step];
   if (!check_axes(job, &model->sizes, error)) {
@@ -395,8 +396,10 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   look_at_optimizer(recorded);
   look_at_ends(recorded);
   if (recorded->pipeline.micro_batches == 0) {
-    return lumos_fail(error, "the recording shows no forward and backward passes, and only steps of training can be "
-                             "planned anew; record whole training steps with CPU activities");
+    return lumos_fail(error,
+                      "nothing in the recording shows passes through a model's layers, which are what is planned "
+                      "anew; record steps of training with CPU activities, or an inference with the names of "
+                      "modules (with_modules=True)");
   }
   if (!check_stages(recorded, error) || !check_all_passes(recorded, error)) {
     return false;

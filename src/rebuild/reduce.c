@@ -734,7 +734,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
 
 bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const struct lumos_rebuild *asked,
                     struct lumos_error *error) {
-  if (built->models.count == 0 || from->models.count == 0) {
+  if (built->models.count == 0 || from->models.count == 0 || !rebuild_goes_back(from)) {
     return true;
   }
   struct reducing reducing = {.job = built, .from = from};

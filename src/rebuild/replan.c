@@ -385,7 +385,7 @@ static bool check_layers(const struct rebuild_recorded *recorded, const struct l
   return recorded->layers > 0 || option == NULL ||
          lumos_fail(error,
                     "%s: nothing in the recording shows the layers of the model; record the names of modules "
-                    "(with_modules=True), or CPU activities",
+                    "(with_modules=True), and kernels launched one by one, not as CUDA graphs",
                     option);
 }
 
@@ -414,8 +414,12 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   model->sizes.pp = to->stages;
   model->sizes.dp = to->replicas;
   model->sizes.cp = model->sizes.cp > 0 ? to->contexts : model->sizes.cp;
-  replan->plan->pipeline =
-      (struct rebuild_pipeline){to->schedule, to->stages, to->chunks, to->micro_batches, recorded->pipeline.joint};
+  replan->plan->pipeline = (struct rebuild_pipeline){.schedule = to->schedule,
+                                                     .stages = to->stages,
+                                                     .chunks = to->chunks,
+                                                     .micro_batches = to->micro_batches,
+                                                     .inference = recorded->pipeline.inference,
+                                                     .joint = recorded->pipeline.joint};
   replan->plan->shares = share_of(recorded, to);
   return check_sizes(replan, error) && split_layers(replan, error);
 }
