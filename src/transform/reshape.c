@@ -602,8 +602,35 @@ static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
                     (long long)(sequence / sizes->contexts), (long long)sizes->parts);
 }
 
+/* Of all that a change of sizes may change, ns: each part of it grows, or each shrinks, but by chance. */
+static __int128 sum_of_times(const struct lumos_job *job) {
+  __int128 sum = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    sum += lumos_on_stream(job, &job->tasks.items[t]) ? job->tasks.items[t].dur : 0;
+  }
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    sum += job->collectives.items[c].transfer == LUMOS_ABSENT ? 0 : job->collectives.items[c].transfer;
+  }
+  return sum;
+}
+
+/* A head that was not recorded is no larger with more words. */
+static void note_unchanged(const struct reshaping *reshaping, __int128 before) {
+  bool others = false;
+  for (int size = 0; size < LUMOS_SIZES; size++) {
+    others = others || reshaping->sizes.now[size] != reshaping->sizes.was[size];
+  }
+  if (others && sum_of_times(reshaping->job) == before) {
+    lumos_job_note(reshaping->job, "transform.no_work_changed", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "the recording shows no work that depends on the size that was given, so the prediction is the job "
+                   "as it was",
+                   "compare the model record that lumos-graph writes with the model");
+  }
+}
+
 static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
   struct lumos_job *job = reshaping->job;
+  __int128 before = sum_of_times(job);
   struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware); /* of the shapes as they were */
   find_products(reshaping, reshaping->were);
   find_parameters(reshaping);
@@ -619,6 +646,7 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
     change_bytes(reshaping);
     lumos_note_kept_communication(job, kept);
     note_unknown(reshaping);
+    note_unchanged(reshaping, before);
     note_alike(reshaping);
     note_buckets(reshaping);
   } else {
