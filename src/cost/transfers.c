@@ -330,16 +330,21 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
   return changed;
 }
 
+static double least_time(const struct lumos_transfers *transfers, const struct lumos_transfer_shape *shape) {
+  struct lumos_transfer_shape known = *shape;
+  known.bytes = known.bytes < 0 ? 0 : known.bytes;
+  return model_time(&transfers->told, &known);
+}
+
 /* Were it as fast as the data sheet says, and all else waiting. Of unknown bytes there may be none. */
-static double changed_least(const struct lumos_transfers *transfers, int64_t ns, struct lumos_transfer_shape was,
-                            struct lumos_transfer_shape now, const struct lumos_network *network,
-                            const struct lumos_device *device) {
+static double changed_least(const struct lumos_transfers *transfers, int64_t ns, double least,
+                            const struct lumos_transfer_shape *was, const struct lumos_transfer_shape *now,
+                            const struct lumos_network *network, const struct lumos_device *device) {
   struct lumos_links links = changed_links(transfers, transfers->told, network, device);
-  was.bytes = was.bytes < 0 ? 0 : was.bytes;
-  now.bytes = now.bytes < 0 ? 0 : now.bytes;
-  double before = model_time(&transfers->told, &was), after = model_time(&links, &now);
-  double least = fmin(before, (double)ns);
-  return (double)ns - least + (before > 0 ? least * after / before : 0);
+  struct lumos_transfer_shape to = *now;
+  to.bytes = to.bytes < 0 ? 0 : to.bytes;
+  double before = least_time(transfers, was);
+  return (double)ns - least + (before > 0 ? least * model_time(&links, &to) / before : 0);
 }
 
 struct lumos_lone_duration lumos_transfer_changed_alone(const struct lumos_transfers *transfers, int64_t ns,
@@ -347,17 +352,27 @@ struct lumos_lone_duration lumos_transfer_changed_alone(const struct lumos_trans
                                                         const struct lumos_transfer_shape *now,
                                                         const struct lumos_network *network,
                                                         const struct lumos_device *device) {
-  double most = was->bytes == LUMOS_ABSENT ? (double)ns : fmin(lumos_transfer_duration(transfers, was).ns, (double)ns);
-  struct lumos_lone_duration changed = {lumos_transfer_changed(transfers, llround(most), was, now, network, device), 0};
+  bool unknown = was->bytes == LUMOS_ABSENT;
+  double most = unknown ? (double)ns : fmin(lumos_transfer_duration(transfers, was).ns, (double)ns);
+  struct lumos_lone_duration changed = {
+      .duration = lumos_transfer_changed(transfers, llround(most), was, now, network, device)};
   changed.duration.ns += (double)ns - most;
-  if (transfers->alone) {
-    double least = changed_least(transfers, ns, *was, *now, network, device);
-    changed.apart = fabs(least - changed.duration.ns) / 2;
-    changed.duration.ns = (least + changed.duration.ns) / 2;
-    /* How far shapes lie from each other is how long they wait. */
-    changed.duration.common = fmin(changed.duration.common, OF_CONSTANTS);
-    changed.duration.own = fmin(changed.duration.own, OF_CONSTANTS);
+  if (!transfers->alone) {
+    return changed;
   }
+  double least = fmin(least_time(transfers, was), most), whole = changed.duration.ns,
+         waits = changed_least(transfers, ns, least, was, now, network, device);
+  /* As far between them as a transfer lies that is as many times longer than the one as it is shorter than the other:
+   * links that are ten times slower than their data sheet are less likely than waiting. */
+  double share = unknown || least <= 0 ? 0.5 : 1 / (sqrt(most / least) + 1);
+  changed.duration.ns = waits + share * (whole - waits);
+  changed.longer = fmax(whole, waits) - changed.duration.ns;
+  changed.shorter = changed.duration.ns - fmin(whole, waits);
+  /* How far shapes lie from each other is how long they wait; models are of the transfer alone. */
+  double transfer = share * (whole - ((double)ns - most)) + (1 - share) * (waits - ((double)ns - least));
+  double part = changed.duration.ns > 0 ? fmin(fmax(transfer / changed.duration.ns, 0), 1) : 1;
+  changed.duration.common = part * fmin(changed.duration.common, OF_CONSTANTS);
+  changed.duration.own = part * fmin(changed.duration.own, OF_CONSTANTS);
   return changed;
 }
 

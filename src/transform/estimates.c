@@ -157,10 +157,10 @@ static bool change_kernel(struct communication *all, uint32_t task) {
   return true;
 }
 
-/* Of errors relative to a duration: `up` is of what it may be longer by, and of what it may be shorter by as much. */
-static lumos_string_id name_waiting(struct lumos_job *job, double up) {
+/* Relative to a duration: what it may be longer by, and shorter. */
+static lumos_string_id name_waiting(struct lumos_job *job, double up, double shorter) {
   static const char id[] = "communication.waiting";
-  double down = fmin(up, MOST_SHORTER);
+  double down = fmin(shorter, MOST_SHORTER);
   lumos_string_id common = lumos_job_common_error(
       job, id, "transfers of which the trace shows no other member", millionths(down / (1 - down)),
       "how much of a communication kernel is transfer and how much waiting: "
@@ -174,15 +174,17 @@ static lumos_string_id name_waiting(struct lumos_job *job, double up) {
 }
 
 void lumos_estimate_lones(struct lumos_job *job, const struct lumos_lones *lones, lumos_string_id common) {
-  double apart = 0, squares = 0, time = 0;
+  double longer = 0, shorter = 0, squares = 0, time = 0;
   for (size_t i = 0; i < lones->count; i++) {
     const struct lumos_lone_duration *of = &lones->items[i].of;
-    apart += of->apart;
+    longer += of->longer;
+    shorter += of->shorter;
     squares += of->duration.common * of->duration.common * of->duration.ns;
     time += of->duration.ns;
   }
-  if (apart > 0) {
-    common = name_waiting(job, hypot(apart / time / WITHIN, sqrt(squares / time)));
+  if (longer + shorter > 0) {
+    double model = sqrt(squares / time);
+    common = name_waiting(job, hypot(longer / time / WITHIN, model), hypot(shorter / time / WITHIN, model));
   }
   for (size_t i = 0; i < lones->count; i++) {
     lumos_estimate_task(job, lones->items[i].task, lones->items[i].of.duration, common);
