@@ -169,6 +169,14 @@ if has emulated-dp2; then
 fi
 proved 'one rank of two predicts 1 replica and 16 within 0.5 % of what both do'
 
+# A stage between others has attention of 2048 x 1, and no indices that say which of both is the sequence.
+if has emulated-pp4; then
+  of 'stage 1 of four' '' "$traces"/emulated-pp4/rank-1.json.gz
+  predicts 'step > 0.5 * was && step < was' --seq 1024
+  predicts 'step > was && step < 2 * was' --micro-batch 2
+  refuses 'no rank of stage 0 was recorded; record one of every stage at least' --layers 16
+fi
+
 if has nanogpt-8xH100-ddp; then
   of nanogpt '' "$traces"/nanogpt-8xH100-ddp/*rank0*
   predicts "$same" --dp 8
