@@ -220,6 +220,14 @@ struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_placing *
                                        .nodes = lumos_transfer_nodes(placing, collective, &placing->nodes)};
 }
 
+/* Replicas, where ranks are nothing else; 0: they are, or that is not known. */
+static int32_t replicas_alone(const struct lumos_job *job) {
+  const struct lumos_parallel *sizes =
+      job->models.count == 0 ? &lumos_model_description_empty.sizes : &job->models.items[0].sizes;
+  bool others = sizes->tp > 1 || sizes->pp > 1 || sizes->cp > 1 || sizes->ep > 1;
+  return sizes->dp > 1 && !others ? sizes->dp : 0;
+}
+
 int32_t lumos_transfer_nodes_of_kernel(const struct lumos_placing *placing, uint32_t task,
                                        const struct lumos_nodes *nodes) {
   const struct lumos_job *job = placing->job;
@@ -231,7 +239,8 @@ int32_t lumos_transfer_nodes_of_kernel(const struct lumos_placing *placing, uint
     return lumos_nodes_spanned(nodes, ranks, 2);
   }
   int32_t spanned = nodes_of_group(placing, nodes, comm->group, &size);
-  return spanned > 0 ? spanned : 1;
+  int32_t all = comm->group == LUMOS_NO_STRING ? replicas_alone(job) : 0;
+  return spanned > 0 ? spanned : all > 0 ? (all - 1) / nodes->size + 1 : 1;
 }
 
 struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_placing *placing, uint32_t task) {
@@ -245,6 +254,7 @@ struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_pl
     shape.op = lumos_string(job->strings, comm->op);
     shape.size = 0;
     (void)nodes_of_group(placing, &placing->nodes, comm->group, &shape.size);
+    shape.size = comm->group == LUMOS_NO_STRING ? replicas_alone(job) : shape.size;
   }
   shape.bytes = comm->bytes;
   shape.nodes = lumos_transfer_nodes_of_kernel(placing, task, &placing->nodes);

@@ -39,8 +39,8 @@ struct lumos_placing {
 struct lumos_placing lumos_placing_of(const struct lumos_job *job, const struct lumos_nodes *nodes);
 void lumos_placing_free(struct lumos_placing *placing);
 
-/* Of a collective, and of a communication kernel that is in none whose transfer is known; size 0: not known.
- * O(members). */
+/* Of a collective, and of a communication kernel that is in none whose transfer is known; size 0: not known. A kernel
+ * without a group, of a job whose ranks are replicas and nothing else, is among all of them. O(members). */
 struct lumos_transfer_shape lumos_transfer_shape_of(const struct lumos_placing *placing,
                                                     const struct lumos_collective *collective);
 struct lumos_transfer_shape lumos_transfer_shape_of_kernel(const struct lumos_placing *placing, uint32_t task);

@@ -11,6 +11,8 @@ struct lumos_transfers {
   struct lumos_placing placing;
   struct lumos_links links;   /* as fitted */
   struct lumos_links sheet;   /* as the device's data sheet has them */
+  struct lumos_links told;    /* the same, but for what a change of the network described */
+  bool alone;                 /* fitted to kernels that wait and transfer, for want of transfers */
   bool between;               /* some were measured between nodes */
   struct lumos_numbering ops; /* names of operations */
   struct lumos_calibration calibration;
@@ -211,8 +213,10 @@ struct lumos_transfers *lumos_transfers_fit(const struct lumos_job *job, const s
   transfers->links = transfers->sheet = lumos_links_of(device_of(job, hardware));
   struct lumos_network told = lumos_told_network(job);
   describe(&told, &transfers->links);
+  transfers->told = transfers->links;
   gather_transfers(&gathering);
-  if (transfers->shapes.count == 0) {
+  transfers->alone = transfers->shapes.count == 0;
+  if (transfers->alone) {
     gather_kernels(&gathering);
   }
   lumos_calibration_observe(&transfers->calibration, &gathering.observations);
@@ -243,10 +247,9 @@ struct lumos_duration lumos_transfer_duration(const struct lumos_transfers *tran
 
 /* ---- Changes ---- */
 
-/* Another GPU's links are as much faster than those fitted as its data sheet says; the network between nodes stays. */
-static struct lumos_links changed_links(const struct lumos_transfers *transfers, const struct lumos_network *network,
-                                        const struct lumos_device *device) {
-  struct lumos_links links = transfers->links;
+/* Another GPU's links are as much faster than the former as its data sheet says; the network between nodes stays. */
+static struct lumos_links changed_links(const struct lumos_transfers *transfers, struct lumos_links links,
+                                        const struct lumos_network *network, const struct lumos_device *device) {
   if (device != NULL) {
     struct lumos_links from = transfers->sheet, to = lumos_links_of(device);
     links.architecture = to.architecture;
@@ -314,7 +317,7 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
     changed.common = hypot(changed.common, OF_RATIO);
   }
   if (network != NULL || device != NULL) {
-    struct lumos_links links = changed_links(transfers, network, device);
+    struct lumos_links links = changed_links(transfers, transfers->links, network, device);
     double factor = model_time(&links, &to) / model_time(&transfers->links, &to);
     const struct lumos_duration *error = &transfers->calibration.errors[LUMOS_OF_MODEL];
     if (fabs(factor - 1) > 1e-9) {
@@ -326,6 +329,54 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
   }
   return changed;
 }
+
+static double least_time(const struct lumos_transfers *transfers, const struct lumos_transfer_shape *shape) {
+  struct lumos_transfer_shape known = *shape;
+  known.bytes = known.bytes < 0 ? 0 : known.bytes;
+  return model_time(&transfers->told, &known);
+}
+
+/* Were it as fast as the data sheet says, and all else waiting. Of unknown bytes there may be none. */
+static double changed_least(const struct lumos_transfers *transfers, int64_t ns, double least,
+                            const struct lumos_transfer_shape *was, const struct lumos_transfer_shape *now,
+                            const struct lumos_network *network, const struct lumos_device *device) {
+  struct lumos_links links = changed_links(transfers, transfers->told, network, device);
+  struct lumos_transfer_shape to = *now;
+  to.bytes = to.bytes < 0 ? 0 : to.bytes;
+  double before = least_time(transfers, was);
+  return (double)ns - least + (before > 0 ? least * model_time(&links, &to) / before : 0);
+}
+
+struct lumos_lone_duration lumos_transfer_changed_alone(const struct lumos_transfers *transfers, int64_t ns,
+                                                        const struct lumos_transfer_shape *was,
+                                                        const struct lumos_transfer_shape *now,
+                                                        const struct lumos_network *network,
+                                                        const struct lumos_device *device) {
+  bool unknown = was->bytes == LUMOS_ABSENT;
+  double most = unknown ? (double)ns : fmin(lumos_transfer_duration(transfers, was).ns, (double)ns);
+  struct lumos_lone_duration changed = {
+      .duration = lumos_transfer_changed(transfers, llround(most), was, now, network, device)};
+  changed.duration.ns += (double)ns - most;
+  if (!transfers->alone) {
+    return changed;
+  }
+  double least = fmin(least_time(transfers, was), most), whole = changed.duration.ns,
+         waits = changed_least(transfers, ns, least, was, now, network, device);
+  /* As far between them as a transfer lies that is as many times longer than the one as it is shorter than the other:
+   * links that are ten times slower than their data sheet are less likely than waiting. */
+  double share = unknown || least <= 0 ? 0.5 : 1 / (sqrt(most / least) + 1);
+  changed.duration.ns = waits + share * (whole - waits);
+  changed.longer = fmax(whole, waits) - changed.duration.ns;
+  changed.shorter = changed.duration.ns - fmin(whole, waits);
+  /* How far shapes lie from each other is how long they wait; models are of the transfer alone. */
+  double transfer = share * (whole - ((double)ns - most)) + (1 - share) * (waits - ((double)ns - least));
+  double part = changed.duration.ns > 0 ? fmin(fmax(transfer / changed.duration.ns, 0), 1) : 1;
+  changed.duration.common = part * fmin(changed.duration.common, OF_CONSTANTS);
+  changed.duration.own = part * fmin(changed.duration.own, OF_CONSTANTS);
+  return changed;
+}
+
+bool lumos_transfers_are_alone(const struct lumos_transfers *transfers) { return transfers->alone; }
 
 const struct lumos_placing *lumos_transfers_placing(const struct lumos_transfers *transfers) {
   return &transfers->placing;

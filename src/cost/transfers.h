@@ -30,6 +30,24 @@ struct lumos_duration lumos_transfer_changed(const struct lumos_transfers *trans
                                              const struct lumos_transfer_shape *now,
                                              const struct lumos_network *network, const struct lumos_device *device);
 
+/* The same of a kernel that is in no collective: it waits for members that have no trace, and then transfers. Where the
+ * job has no other transfers, nobody knows which part of it is which: the transfer takes at least what links as on the
+ * data sheet take, and at most what the shortest kernel of its shape takes. What is given lies between what either
+ * would make of it: the longer one is `longer` than it, ns, the other `shorter`. Of `was` bytes may be unknown, `size`
+ * may not. */
+struct lumos_lone_duration {
+  struct lumos_duration duration;
+  double longer, shorter;
+};
+struct lumos_lone_duration lumos_transfer_changed_alone(const struct lumos_transfers *transfers, int64_t ns,
+                                                        const struct lumos_transfer_shape *was,
+                                                        const struct lumos_transfer_shape *now,
+                                                        const struct lumos_network *network,
+                                                        const struct lumos_device *device);
+
+/* Were they fitted to kernels that wait and transfer, for want of transfers? */
+bool lumos_transfers_are_alone(const struct lumos_transfers *transfers);
+
 /* Of that job. */
 const struct lumos_placing *lumos_transfers_placing(const struct lumos_transfers *transfers);
 

@@ -423,6 +423,16 @@ static void find_parted_batch(struct sheet *sheet, int64_t contexts) {
   }
 }
 
+/* A stage behind the first one has no indices; of two numbers the sequence is then the larger one, for a micro-batch of
+ * more sequences than one of them has tokens would be of no language model. */
+static bool is_swapped(const struct attention *attention, const struct program_shape *indices) {
+  if (indices != NULL) {
+    return indices->inputs[1].of[0] == attention->sequence && indices->inputs[1].of[1] == attention->batch;
+  }
+  return attention->shape->op == OP_ATTENTION_SEQUENCE_FIRST && attention->sequence == attention->keys &&
+         attention->sequence < attention->batch;
+}
+
 /* Indices come first: some attention is given the sequence before the batch. Attention over packed sequences knows
  * tokens only. */
 static void find_batch(struct sheet *sheet) {
@@ -433,9 +443,10 @@ static void find_batch(struct sheet *sheet) {
     find_parted_batch(sheet, parted ? sheet->model->sizes.cp : 0);
     return;
   }
-  bool swapped = indices != NULL && indices->inputs[1].of[0] == attention->sequence &&
-                 indices->inputs[1].of[1] == attention->batch;
-  if (attention->batch > 0 && !swapped) {
+  bool swapped = is_swapped(attention, indices);
+  if (attention->batch > 0 && swapped && indices == NULL) {
+    put_batch(sheet, attention->sequence, attention->batch, attention->shape, 0);
+  } else if (attention->batch > 0 && !swapped) {
     put_batch(sheet, attention->batch, attention->sequence, attention->shape, 0);
   } else if (indices != NULL) {
     put_batch(sheet, indices->inputs[1].of[0], indices->inputs[1].of[1], indices, 0);

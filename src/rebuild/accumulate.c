@@ -4,6 +4,7 @@
 #include "program/sharded.h"
 #include "rebuild/gradients.h"
 #include "rebuild/library.h"
+#include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +99,7 @@ static bool weave_all(struct lumos_job *built, const struct lumos_job *from, dou
 bool rebuild_accumulate(struct lumos_job *built, const struct lumos_job *from, struct lumos_error *error) {
   double bandwidth = 0;
   int64_t added = 0;
-  if (!lacks_additions(built, from)) {
+  if (!rebuild_goes_back(from) || !lacks_additions(built, from)) {
     return true;
   }
   bool shares = program_is_fully_sharded(from); /* they add up shares, of which nothing is recorded */

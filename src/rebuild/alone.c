@@ -2,6 +2,8 @@
 
 #include "job/remove.h"
 #include "rebuild/gradients.h"
+#include "rebuild/lone.h"
+#include "rebuild/plan.h"
 #include "rebuild/roles.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,24 +17,22 @@ struct alone {
 };
 enum starts { STARTS_NOTHING, STARTS_STAYING, STARTS_GOING };
 
-/* By task: is it a member of a collective? The caller frees it. */
-static uint8_t *find_joined(const struct lumos_job *job) {
-  uint8_t *joined = lumos_allocate_zeroed(job->tasks.count + 1, 1);
-  for (size_t m = 0; m < job->members.count; m++) {
-    joined[job->members.items[m]] = 1;
-  }
-  return joined;
+/* Is there one replica of several? */
+static bool has_one_left(const struct lumos_job *built, const struct lumos_job *from) {
+  return built->models.count > 0 && from->models.count > 0 && rebuild_copies_of(&built->models.items[0].sizes) == 1 &&
+         rebuild_copies_of(&from->models.items[0].sizes) > 1;
 }
 
 /* Collectives that are alone; false: there is none. */
 static bool find_alone(struct alone *alone, const struct lumos_job *from) {
   const struct lumos_job *built = alone->job;
   uint32_t *likes = rebuild_find_likes(built, from);
-  uint8_t *are = find_joined(built), *were = find_joined(from);
-  bool some = false;
+  uint8_t *are = rebuild_find_joined(built), *were = rebuild_find_joined(from);
+  bool some = false, one = has_one_left(built, from);
   for (size_t t = 0; t < built->tasks.count; t++) {
-    bool joined = built->tasks.items[t].kind == LUMOS_COLLECTIVE && likes[t] != LUMOS_NONE && were[likes[t]];
-    alone->gone[t] = joined && !are[t];
+    bool copy = built->tasks.items[t].kind == LUMOS_COLLECTIVE && likes[t] != LUMOS_NONE;
+    bool lone = copy && one && rebuild_is_lone(from, likes[t], were);
+    alone->gone[t] = (copy && were[likes[t]] && !are[t]) || lone;
     some = some || alone->gone[t] != 0;
   }
   free(are);

@@ -137,6 +137,55 @@ static void search_layers(const struct search *search, const struct lumos_lane *
   }
 }
 
+/* ---- ops of gradients without shapes, and no layers: the description of the model, evenly ---- */
+
+static void search_threads(const struct search *search,
+                           void (*look)(const struct search *, const struct lumos_lane *)) {
+  for (size_t l = 0; l < search->job->lanes.count; l++) {
+    if (search->job->lanes.items[l].kind == LUMOS_THREAD) {
+      look(search, &search->job->lanes.items[l]);
+    }
+  }
+}
+
+/* Behind the gradients of a rank's step. */
+static size_t end_of_step(const struct rebuild_gradients *gradients, size_t first) {
+  const struct rebuild_gradient *items = gradients->items.items;
+  size_t end = first;
+  while (end < gradients->items.count && items[end].rank == items[first].rank && items[end].step == items[first].step) {
+    end++;
+  }
+  return end;
+}
+
+static void spread_parameters(const struct search *search) {
+  const struct lumos_model_description *model = &search->job->models.items[0];
+  int32_t shards = model->sizes.tp > 0 ? model->sizes.tp : 1;
+  int64_t all = model->layers > 0 ? (int64_t)(program_parameters(model, model->layers, 1, true) / shards) : 0;
+  size_t end;
+  for (size_t first = 0; first < search->gradients->items.count; first = end) {
+    end = end_of_step(search->gradients, first);
+    for (size_t i = first; i < end; i++) {
+      search->gradients->items.items[i].elements = all / (int64_t)(end - first);
+    }
+  }
+  search->gradients->items.count = all > 0 ? search->gradients->items.count : 0;
+}
+
+/* Sizes that no shape tells. */
+static void search_described(const struct search *search) {
+  bool known = search->job->models.count > 0 && program_parameters_known(&search->job->models.items[0]);
+  search->gradients->items.count = 0;
+  search->gradients->recorded = false;
+  if (known) {
+    search_threads(search, search_layers);
+  }
+  if (known && search->gradients->items.count == 0) {
+    search_threads(search, search_thread);
+    spread_parameters(search);
+  }
+}
+
 /* ---- all together ---- */
 
 static uint32_t *find_kernels(const struct lumos_job *job) {
@@ -154,16 +203,6 @@ static uint32_t *find_kernels(const struct lumos_job *job) {
     }
   }
   return kernels;
-}
-
-/* Behind the gradients of a rank's step. */
-static size_t end_of_step(const struct rebuild_gradients *gradients, size_t first) {
-  const struct rebuild_gradient *items = gradients->items.items;
-  size_t end = first;
-  while (end < gradients->items.count && items[end].rank == items[first].rank && items[end].step == items[first].step) {
-    end++;
-  }
-  return end;
 }
 
 static uint32_t stage_of(struct lumos_numbering *stages, const struct lumos_job *job, uint32_t rank) {
@@ -206,24 +245,13 @@ static void search_job(struct rebuild_gradients *gradients, const struct lumos_j
   }
   search.first = of == REBUILD_LAST_MICRO_BATCH ? search.last : search.first;
   gradients->recorded = true;
-  for (size_t l = 0; l < job->lanes.count; l++) {
-    if (job->lanes.items[l].kind == LUMOS_THREAD) {
-      search_thread(&search, &job->lanes.items[l]);
-    }
-  }
+  search_threads(&search, search_thread);
   int64_t sum = 0;
   for (size_t i = 0; i < gradients->items.count; i++) {
     sum += gradients->items.items[i].elements;
   }
   if (sum == 0) {
-    bool known = job->models.count > 0 && program_parameters_known(&job->models.items[0]);
-    gradients->items.count = 0;
-    gradients->recorded = false;
-    for (size_t l = 0; l < job->lanes.count && known; l++) {
-      if (job->lanes.items[l].kind == LUMOS_THREAD) {
-        search_layers(&search, &job->lanes.items[l]);
-      }
-    }
+    search_described(&search);
   }
   free(search.kernels);
   drop_leftovers(gradients, job);

@@ -24,8 +24,9 @@ struct rebuild_gradients {
 enum rebuild_gradients_of { REBUILD_LAST_MICRO_BATCH, REBUILD_LATER_MICRO_BATCHES }; /* later: all but the first */
 
 /* Of these micro-batches of every step: in what PyTorch's AccumulateGrad does, with the shapes of `from`, of which the
- * job is built; where no such op was recorded, of each layer at its end, with the sizes of the model description. Items
- * are empty where neither tells. The caller frees both lists. O(tasks). */
+ * job is built; where no such op was recorded, of each layer at its end, with the sizes of the model description; where
+ * ops without shapes are of no layers, that is spread over them evenly. Items are empty where nothing tells. The caller
+ * frees both lists. O(tasks). */
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
                             const struct lumos_job *from, enum rebuild_gradients_of of);
 

@@ -157,7 +157,8 @@ static bool count_pass(const struct run *run, int32_t stage, const struct rebuil
   ++*way;
   runner->held += before == 0 ? 1 : before == 1 ? -1 : 0;
   runner->put_off += before == 1 ? 1 : before == 2 ? -1 : 0;
-  bool few = runner->held <= runner->most && (run->of->schedule != LUMOS_ZB_H1 || runner->put_off <= runner->most_off);
+  bool few = run->of->inference || runner->held <= runner->most;
+  few = few && (run->of->schedule != LUMOS_ZB_H1 || runner->put_off <= runner->most_off);
   return few || refuse(run, stage, "holds more micro-batches than its schedule says at micro-batch", slot->micro_batch);
 }
 
@@ -197,7 +198,7 @@ static bool advance(const struct run *run, int32_t stage, bool *moved) {
 
 static bool check_end(const struct run *run, int32_t stage) {
   const struct runner *runner = &run->runners[stage];
-  uint8_t all = run->of->schedule == LUMOS_ZB_H1 ? 3 : 2;
+  uint8_t all = run->of->inference ? 1 : run->of->schedule == LUMOS_ZB_H1 ? 3 : 2;
   if (has_slot_ahead(runner)) {
     return refuse(run, stage, "waits forever, for another stage, at micro-batch",
                   runner->slots->items[runner->at].micro_batch);

@@ -118,28 +118,6 @@ static void put_note(struct lumos_job *job, const struct rebuild_census *census,
   lumos_text_free(&text);
 }
 
-/* What it takes among other replicas is known only of collectives that several of their ranks recorded. */
-static void tell_kept(struct lumos_job *job, const struct lumos_job *from) {
-  int32_t was = from->models.count == 0 ? 0 : rebuild_copies_of(&from->models.items[0].sizes);
-  int32_t now = job->models.count == 0 ? 0 : rebuild_copies_of(&job->models.items[0].sizes);
-  uint8_t *joined = lumos_allocate_zeroed(job->tasks.count, 1);
-  int64_t kept = 0;
-  for (size_t m = 0; m < job->members.count; m++) {
-    joined[job->members.items[m]] = 1;
-  }
-  for (size_t t = 0; t < job->tasks.count && was != now; t++) {
-    kept += job->tasks.items[t].kind == LUMOS_COLLECTIVE && !joined[t];
-  }
-  free(joined);
-  if (kept > 0) {
-    lumos_job_note(job, "transform.communication_kept", LUMOS_WARNING, kept, NULL,
-                   "collectives last as long as measured, waiting included, whatever the number of replicas: only one "
-                   "of their ranks "
-                   "was recorded",
-                   "add the traces of the other ranks");
-  }
-}
-
 static void tell_learned(struct lumos_job *job, const struct lumos_rebuild *asked,
                          const struct rebuild_templates *templates) {
   if (templates->instead == NULL) {
@@ -157,14 +135,18 @@ static void tell_learned(struct lumos_job *job, const struct lumos_rebuild *aske
 }
 
 /* Ranks that stand for others, and what is known of how far these differ. */
-static void put_folded(struct lumos_job *job, int32_t replicas) {
+static void put_folded(struct lumos_job *job, const struct lumos_job *from) {
   int64_t all = lumos_job_weight(job);
-  bool several = job->models.count > 0 && job->models.items[0].sizes.dp > 1, unknown = several && replicas <= 1;
+  struct rebuild_fold recorded = rebuild_fold_replicas(from, 1, 1);
+  bool several = job->models.count > 0 && job->models.items[0].sizes.dp > 1,
+       unknown = several && recorded.shown.count <= 1;
+  lumos_vector_free(&recorded.shown);
   if (all == (int64_t)job->ranks.count) {
     return;
   }
   struct lumos_text text = LUMOS_TEXT_BUFFER;
-  lumos_text_format(&text, "%zu ranks stand for all %lld of the job; %s", job->ranks.count, (long long)all,
+  lumos_text_format(&text, "%zu %s for all %lld of the job; %s", job->ranks.count,
+                    job->ranks.count == 1 ? "rank stands" : "ranks stand", (long long)all,
                     !several ? "they differ as recorded ranks and steps do, and others are taken to be like them"
                     : unknown
                         ? "how far replicas differ was not recorded, so none waits for a slower one"
@@ -237,11 +219,10 @@ void rebuild_put_notes(struct lumos_job *built, const struct rebuild_templates *
   note_changed(built, job);
   put_note(built, &census, deviation, lumos_job_edited(job));
   tell_learned(built, asked, templates);
-  tell_kept(built, job);
   tell_left_out(built, job, asked);
   tell_batch(built, job);
   tell_recompute(built, job, asked);
   tell_hooks(built, job, asked);
   tell_sequence(built, job, asked);
-  put_folded(built, job->models.count == 0 ? 1 : job->models.items[0].sizes.dp);
+  put_folded(built, job);
 }

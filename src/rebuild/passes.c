@@ -31,6 +31,7 @@ struct finder {
   const int32_t *chunks; /* by layer */
   int32_t layers;
   int32_t *chunk_of; /* by block, from the rank's first: LUMOS_ABSENT_INT: not known */
+  uint8_t *phase_of; /* likewise: of the pass that it is in */
 };
 
 static bool is_of_step(const struct finder *finder, const struct rebuild_block *block) {
@@ -91,6 +92,14 @@ static bool begins(const struct finder *finder, uint32_t b) {
   return !later;
 }
 
+/* What the thread of the forward pass does for it once the way back has begun, without the GPU and for no part of the
+ * model, is what it does when that returns: it comes with the way back. */
+static uint8_t pass_phase(const struct finder *finder, const struct rebuild_block *block, int32_t chunk) {
+  bool tail = block->phase == LUMOS_FORWARD && block->part == 0 && block->device_count == 0;
+  bool back = tail && rebuild_pass_of(finder->passes, LUMOS_BACKWARD, block->micro_batch, chunk) != NULL;
+  return back ? LUMOS_BACKWARD : block->phase;
+}
+
 /* Passes in the order in which they begin, and the frame. */
 static void find_passes(struct finder *finder) {
   struct rebuild_passes *passes = finder->passes;
@@ -111,9 +120,10 @@ static void find_passes(struct finder *finder) {
     }
     int32_t chunk = finder->chunk_of[b - from];
     chunk = finder->chunk_of[b - from] = chunk != LUMOS_ABSENT_INT ? chunk : chunk_of(finder, b);
-    bool known = index_of(passes, block->phase, block->micro_batch, chunk) < passes->items.count;
+    uint8_t phase = finder->phase_of[b - from] = pass_phase(finder, block, chunk);
+    bool known = index_of(passes, phase, block->micro_batch, chunk) < passes->items.count;
     if (!known && begins(finder, b)) {
-      struct rebuild_pass pass = {.phase = block->phase, .micro_batch = block->micro_batch, .chunk = chunk};
+      struct rebuild_pass pass = {.phase = phase, .micro_batch = block->micro_batch, .chunk = chunk};
       lumos_vector_push(&passes->items, pass);
     }
   }
@@ -141,8 +151,8 @@ static void fill_pass(const struct finder *finder, struct rebuild_pass *pass) {
   pass->first = (uint32_t)passes->pieces.count;
   for (uint32_t b = from; b < finder->blocks->rank_first[passes->rank + 1]; b++) {
     const struct rebuild_block *block = &finder->blocks->items.items[b];
-    if (is_of_step(finder, block) && block->phase == pass->phase && block->micro_batch == pass->micro_batch &&
-        finder->chunk_of[b - from] == pass->chunk) {
+    if (is_of_step(finder, block) && finder->phase_of[b - from] == pass->phase &&
+        block->micro_batch == pass->micro_batch && finder->chunk_of[b - from] == pass->chunk) {
       add_block(passes, pass, block, b);
     }
   }
@@ -151,7 +161,12 @@ static void fill_pass(const struct finder *finder, struct rebuild_pass *pass) {
 void rebuild_passes_find(struct rebuild_passes *passes, const struct rebuild_blocks *blocks, uint32_t rank,
                          int32_t step, const int32_t *chunks, int32_t layers) {
   uint32_t count = blocks->rank_first[rank + 1] - blocks->rank_first[rank];
-  struct finder finder = {passes, blocks, chunks, layers, lumos_allocate(count * sizeof *finder.chunk_of)};
+  struct finder finder = {passes,
+                          blocks,
+                          chunks,
+                          layers,
+                          lumos_allocate(count * sizeof *finder.chunk_of),
+                          lumos_allocate_zeroed(count + 1U, 1)};
   *passes = (struct rebuild_passes){.rank = rank, .step = step};
   find_runs(&finder);
   find_passes(&finder);
@@ -159,6 +174,7 @@ void rebuild_passes_find(struct rebuild_passes *passes, const struct rebuild_blo
     fill_pass(&finder, &passes->items.items[i]);
   }
   free(finder.chunk_of);
+  free(finder.phase_of);
 }
 
 void rebuild_passes_free(struct rebuild_passes *passes) {

@@ -15,6 +15,7 @@
 #include "rebuild/learn.h"
 #include "rebuild/least.h"
 #include "rebuild/legal.h"
+#include "rebuild/lone.h"
 #include "rebuild/notes.h"
 #include "rebuild/outside.h"
 #include "rebuild/reduce.h"
@@ -24,6 +25,7 @@
 #include "rebuild/slowest.h"
 #include "rebuild/supply.h"
 #include "rebuild/unison.h"
+#include "sim/clock.h"
 #include "sim/engine.h"
 #include "transform/contend.h"
 #include "transform/edit.h"
@@ -133,6 +135,55 @@ struct both {
   bool deviates; /* the deviation is known */
   struct lumos_error errors[2];
 };
+
+/* What is planned begins with its first step; what was recorded, behind work that was launched before. */
+static void begin_at_once(struct lumos_job *built) {
+  for (size_t r = 0; r < built->ranks.count; r++) {
+    struct lumos_rank *rank = &built->ranks.items[r];
+    rank->base -= lumos_device_job_time(rank, rank->base);
+    rank->base_lag = LUMOS_ABSENT;
+  }
+}
+
+static double off_by(struct lumos_decimal deviation) {
+  return deviation.units == LUMOS_ABSENT ? 0 : fabs(lumos_decimal_value(deviation));
+}
+
+static bool shows_layers(const struct rebuild_templates *templates) {
+  bool shows = false;
+  for (size_t b = 0; b < templates->blocks->items.count && !shows; b++) {
+    shows = templates->blocks->items.items[b].part == LUMOS_PART_LAYER;
+  }
+  return shows;
+}
+
+/* Where no layers show which blocks belong together, a plan of the recorded configuration has to come to the recorded
+ * step: by how much it does not is what the plan is off by, if that is more. */
+static bool try_plan(struct both *both, struct lumos_error *error) {
+  static const double MOST = 0.1; /* chosen: a prediction that is off by more is none */
+  const struct rebuild_templates *templates = both->templates;
+  const struct lumos_rebuild as_recorded = {.layers = 0};
+  struct lumos_decimal deviation;
+  struct rebuild_plan plan;
+  bool planned = rebuild_replan(&plan, templates, &as_recorded, both->untied, error);
+  struct lumos_job *built = planned ? rebuild_emit(templates, &plan, error) : NULL;
+  if (built != NULL) {
+    begin_at_once(built);
+  }
+  bool done = built != NULL && rebuild_error(templates, &plan, built, &deviation, error);
+  rebuild_plan_free(&plan);
+  lumos_job_free(built);
+  if (done && off_by(deviation) > MOST + off_by(both->deviation)) {
+    return lumos_fail(error,
+                      "nothing in the recording shows the layers of the model, and without them the recorded step "
+                      "itself, planned anew, is %.0f %% off; record the names of modules (with_modules=True)",
+                      100 * off_by(deviation));
+  }
+  if (done && off_by(deviation) > off_by(both->deviation)) {
+    both->deviation = deviation;
+  }
+  return done;
+}
 
 static bool build_one(void *context, size_t index, bool callers) {
   struct both *both = context;
@@ -311,13 +362,19 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
     done = cut_for(&own, job, asked, error);
   }
   done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
+  if (done && !shows_layers(both.templates) && !rebuild_is_as_recorded(asked) && !try_plan(&both, error)) {
+    lumos_job_free(both.built);
+    done = false;
+  }
   if (done && !rebuild_is_as_recorded(asked)) {
+    begin_at_once(both.built);
     rebuild_place_ranks(both.built, job);
     rebuild_strip_alone(both.built, job);
     change_again(both.built, job, asked->recompute);
   }
   if (done && (!rebuild_shards(both.built, job, asked->sequence_parallel, error) ||
-               !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error))) {
+               !rebuild_accumulate(both.built, job, error) || !rebuild_reduce(both.built, job, asked, error) ||
+               !rebuild_resize_lone(both.built, job, error))) {
     lumos_job_free(both.built);
     done = false;
   }
@@ -403,14 +460,56 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
 
 /* What is known of the recorded job alone. */
 struct beginning {
-  bool untied; /* the head's weights are not the embedding's */
-  bool parted; /* ranks shared tensors or sequences that share none any more */
+  bool untied;    /* the head's weights are not the embedding's */
+  bool parted;    /* ranks shared tensors or sequences that share none any more */
+  bool inference; /* its steps are passes forward, which are labelled as such while it is rebuilt */
 };
+
+/* Without a way back there are no gradients, and nothing that is kept for them. */
+static bool check_inference(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  const char *option = asked->stages > 1                   ? "--pp"
+                       : asked->recompute != 0             ? "--recompute"
+                       : asked->bucket_mb > 0              ? "--bucket-mb"
+                       : asked->overlap_gradients != 0     ? "--overlap-gradients"
+                       : asked->distributed_optimizer != 0 ? "--distributed-optimizer"
+                                                           : NULL;
+  return option == NULL || rebuild_goes_back(job) ||
+         lumos_fail(error,
+                    "%s: the recording has no backward pass, as that of an inference, and what this changes is of "
+                    "training; record steps of training",
+                    option);
+}
+
+/* All that a step of an inference does is a pass forward. Without layers nothing says that it is one. */
+static bool label_inference(struct lumos_job *job) {
+  bool labelled = job->models.count == 0 || job->models.items[0].layers <= 0;
+  for (size_t t = 0; t < job->tasks.count && !labelled; t++) {
+    uint8_t phase = job->tasks.items[t].phase;
+    labelled = phase != 0 && phase != LUMOS_OTHER_PHASE;
+  }
+  for (size_t t = 0; t < job->tasks.count && !labelled; t++) {
+    struct lumos_task *task = &job->tasks.items[t];
+    if (task->step != LUMOS_ABSENT_INT) {
+      task->phase = LUMOS_FORWARD;
+      task->micro_batch = task->micro_batch == LUMOS_ABSENT_INT ? 0 : task->micro_batch;
+    }
+  }
+  return !labelled;
+}
+
+/* As other inferences have none. */
+static void unlabel_inference(struct lumos_job *job, const struct lumos_rebuild *asked) {
+  struct lumos_model_description *model = &job->models.items[0];
+  model->micro_batches = asked->micro_batches > 0 ? model->micro_batches : LUMOS_ABSENT_INT;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    job->tasks.items[t].phase = 0;
+  }
+}
 
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
 static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
                   struct lumos_error *error) {
-  if (!lumos_edit_begin(job, error) || !check_recording(job, error)) {
+  if (!lumos_edit_begin(job, error) || !check_recording(job, error) || !check_inference(job, asked, error)) {
     return false;
   }
   if (lumos_job_measured(job)) {
@@ -418,11 +517,13 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, stru
   } else if (!simulate_starts(job, error)) {
     return false;
   }
+  beginning->inference = !rebuild_is_as_recorded(asked) && label_inference(job);
   const struct lumos_rebuild as_recorded = {.shards = 0};
   bool whole_tensors = shards_asked(job, asked) == 1 && shards_asked(job, &as_recorded) > 1;
   bool whole_sequences = contexts_asked(job, asked) == 1 && contexts_asked(job, &as_recorded) > 1;
   /* Told by sizes that the shards have now. */
-  *beginning = (struct beginning){.untied = program_is_untied(job), .parted = whole_tensors || whole_sequences};
+  beginning->untied = program_is_untied(job);
+  beginning->parted = whole_tensors || whole_sequences;
   if (!change_contexts(job, asked, error) ||
       (asked->shards > 0 && !lumos_reshape_shards(job, contexts_asked(job, asked), asked->shards, error))) {
     return false;
@@ -436,7 +537,7 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   if (!begin(job, asked, &beginning, error)) {
     return false;
   }
-  bool reshaped = changes_sizes(job, asked);
+  bool reshaped = changes_sizes(job, asked) || beginning.inference;
   const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
   bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
   struct lumos_job *built = build(job, prepared, asked, beginning.untied, error);
@@ -445,6 +546,9 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   }
   if (!rebuild_is_as_recorded(asked)) {
     contend(built, job, as_prepared ? &base->contend : NULL);
+  }
+  if (beginning.inference) {
+    unlabel_inference(built, asked);
   }
   struct lumos_job was = *job;
   *job = *built;

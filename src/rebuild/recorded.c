@@ -35,6 +35,8 @@ static bool check_axes(const struct lumos_job *job, const struct lumos_parallel 
                     "record a job that gathers them (cp_comm_type=all_gather)");
 }
 
+enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
+
 static int32_t at_least_one(int32_t size) { return size > 0 ? size : 1; }
 
 uint32_t rebuild_count_layers(const struct rebuild_passes *passes, const struct rebuild_pass *pass) {
@@ -202,8 +204,8 @@ static bool check_passes(const struct rebuild_recorded *recorded, const struct r
   int32_t rank = recorded->job->ranks.items[passes->rank].rank, micro_batches = recorded->pipeline.micro_batches;
   for (int64_t i = 0; i < (int64_t)micro_batches * recorded->pipeline.chunks; i++) {
     int32_t micro_batch = (int32_t)(i % micro_batches), chunk = (int32_t)(i / micro_batches);
-    if (rebuild_pass_of(passes, LUMOS_FORWARD, micro_batch, chunk) == NULL ||
-        rebuild_pass_of(passes, LUMOS_BACKWARD, micro_batch, chunk) == NULL) {
+    bool back = recorded->pipeline.inference || rebuild_pass_of(passes, LUMOS_BACKWARD, micro_batch, chunk) != NULL;
+    if (rebuild_pass_of(passes, LUMOS_FORWARD, micro_batch, chunk) == NULL || !back) {
       return lumos_fail(error,
                         "rank %d has no pass forward and back of micro-batch %d in step %d; record whole steps of "
                         "training",
@@ -320,8 +322,6 @@ static bool shares_streams(const struct rebuild_recorded *recorded) {
 
 /* ---- all ---- */
 
-enum { MOST_LAYERS = 1 << 20 }; /* chosen: more than any model has */
-
 static void look_at_sums(struct rebuild_recorded *recorded) {
   const struct lumos_job *job = recorded->job;
   int64_t more = 0;
@@ -336,6 +336,33 @@ static void look_at_sums(struct rebuild_recorded *recorded) {
   recorded->sums = more > 0;
 }
 
+/* What is described may be more than what passes show: of a single stage its layers are those of a pass. */
+static int32_t count_shown(const struct rebuild_recorded *recorded) {
+  uint32_t most = 0;
+  for (size_t r = 0; r < recorded->job->ranks.count; r++) {
+    const struct rebuild_passes *passes = &recorded->passes[r];
+    for (size_t i = 0; i < passes->items.count; i++) {
+      uint32_t layers = rebuild_count_layers(passes, &passes->items.items[i]);
+      most = layers > most ? layers : most;
+    }
+  }
+  bool whole = recorded->pipeline.stages == 1 && recorded->pipeline.chunks == 1;
+  return most == 0 || (whole && most <= MOST_LAYERS) ? (int32_t)most : recorded->layers;
+}
+
+/* Without layers nothing tells what a stage of several does. */
+static bool check_stages(const struct rebuild_recorded *recorded, struct lumos_error *error) {
+  const struct lumos_job *job = recorded->job;
+  bool several = recorded->pipeline.stages > 1;
+  for (size_t t = 0; t < job->tasks.count && !several; t++) {
+    several = job->tasks.items[t].kind == LUMOS_P2P;
+  }
+  return recorded->layers > 0 || !several ||
+         lumos_fail(error,
+                    "ranks send to each other, and nothing in the recording shows which layers of the model they have; "
+                    "record the names of modules (with_modules=True)");
+}
+
 bool rebuild_recorded_alike(const struct rebuild_recorded *recorded, const struct rebuild_recorded *other) {
   const struct rebuild_pipeline *a = &recorded->pipeline, *b = &other->pipeline;
   return recorded->layers == other->layers && a->stages == b->stages && a->chunks == b->chunks &&
@@ -347,12 +374,13 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   const struct lumos_job *job = blocks->job;
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
-  *recorded = (struct rebuild_recorded){.blocks = blocks,
-                                        .job = job,
-                                        .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1},
-                                        .replicas = at_least_one(model->sizes.dp),
-                                        .contexts = rebuild_contexts_of(&model->sizes),
-                                        .layers = model->layers > 0 ? model->layers : 0};
+  *recorded = (struct rebuild_recorded){
+      .blocks = blocks,
+      .job = job,
+      .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1, .inference = !rebuild_goes_back(job)},
+      .replicas = at_least_one(model->sizes.dp),
+      .contexts = rebuild_contexts_of(&model->sizes),
+      .layers = model->layers > 0 ? model->layers : 0};
   rebuild_steps_list(&recorded->steps, blocks);
   recorded->base = recorded->steps.items[step];
   if (!check_axes(job, &model->sizes, error)) {
@@ -364,14 +392,16 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
   }
   look_at_blocks(recorded);
   look_at_passes(recorded);
+  recorded->layers = count_shown(recorded);
   look_at_optimizer(recorded);
   look_at_ends(recorded);
-  if (recorded->pipeline.micro_batches == 0 || recorded->layers <= 0) {
+  if (recorded->pipeline.micro_batches == 0) {
     return lumos_fail(error,
-                      "nothing in the recording shows the passes and layers of a training step; record the names of "
-                      "modules (with_modules=True), or CPU activities");
+                      "nothing in the recording shows passes through a model's layers, which are what is planned "
+                      "anew; record steps of training with CPU activities, or an inference with the names of "
+                      "modules (with_modules=True)");
   }
-  if (!check_all_passes(recorded, error)) {
+  if (!check_stages(recorded, error) || !check_all_passes(recorded, error)) {
     return false;
   }
   look_at_sums(recorded);

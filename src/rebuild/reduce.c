@@ -565,7 +565,7 @@ static void tell(const struct reducing *reducing) {
       reduction->overlaps ? "each as soon as its last gradient is there" : "after the last backward pass",
       reduction->again ? "the recorded ones take" : "NCCL's own model says", (double)reducing->costs.pace / 1e6);
   if (!reducing->gradients.recorded) {
-    lumos_text_put(&text, ". Sizes of gradients are those of the model description, by layer");
+    lumos_text_put(&text, ". Sizes of gradients are those of the model description, by layer where that shows");
   }
   lumos_text_char(&text, '\0');
   lumos_job_note(reducing->job, reduction->again ? "transform.reduced_anew" : "transform.assumed_reduction",
@@ -644,8 +644,8 @@ static bool check_habits(const struct rebuild_habits *habits, const struct lumos
                     habits->spreads
                         ? "the recorded replicas spread their parameters (FSDP), so gradients cannot be reduced in "
                           "another way; leave --bucket-mb, --overlap-gradients and --distributed-optimizer out"
-                        : "the recording shows no reduction of gradients that could be changed; record "
-                          "communication with its sizes");
+                        : "the recording shows no reduction of gradients that could be changed; record with "
+                          "PyTorch 2.4 or later, which records the arguments of collectives");
 }
 
 static bool weave(struct reducing *reducing, struct lumos_error *error) {
@@ -682,6 +682,25 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
   }
 }
 
+/* A compiled backward pass hands all gradients over at its end, where none is of a layer: but for those of the
+ * vocabulary they grow with the layers. */
+static void grow_gradients(struct rebuild_gradients *gradients, const struct lumos_model_description *was,
+                           const struct lumos_model_description *now) {
+  int64_t words = was->vocabulary > 0 && was->hidden > 0 ? (int64_t)was->vocabulary * was->hidden : 0;
+  int64_t stages_were = was->sizes.pp > 0 ? was->sizes.pp : 1, stages = now->sizes.pp > 0 ? now->sizes.pp : 1;
+  int64_t shards = now->sizes.tp > 0 ? now->sizes.tp : 1;
+  bool placed = !gradients->recorded || was->layers <= 0 || now->layers <= 0;
+  for (size_t i = 0; i < gradients->like.count; i++) {
+    placed = placed || gradients->like.items[i].layer >= 0;
+  }
+  for (size_t i = 0; i < gradients->items.count && !placed; i++) {
+    struct rebuild_gradient *gradient = &gradients->items.items[i];
+    __int128 grown = (__int128)gradient->elements * now->layers * stages_were / (was->layers * stages);
+    bool of_words = words > 0 && gradient->elements == words / shards;
+    gradient->elements = of_words || grown > INT64_C(1) << 50 ? gradient->elements : (int64_t)grown;
+  }
+}
+
 static bool reduce(struct reducing *reducing, const struct lumos_job *from, struct lumos_error *error) {
   if (reducing->reduction.again) {
     rebuild_divisions_find(&reducing->divisions, from);
@@ -692,11 +711,13 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
   }
   reducing->stream = rebuild_free_stream(reducing->job);
   rebuild_gradients_find(&reducing->gradients, reducing->job, from, REBUILD_LAST_MICRO_BATCH);
+  grow_gradients(&reducing->gradients, &from->models.items[0], &reducing->job->models.items[0]);
   find_filling(reducing, from);
   reducing->reduction.ends = reducing->reduction.ends && reducing->gradients.tied;
   if (reducing->gradients.items.count == 0) {
     return lumos_fail(error, "which gradients a rank has is not known; record the CPU's ops and their shapes "
-                             "(record_shapes=True), or describe the model with --model-file");
+                             "(record_shapes=True), or describe the model with lumos-graph --model-file: its layers, "
+                             "hidden, heads, head_dim, ffn and vocabulary");
   }
   if (!find_speeds(reducing, from, error)) {
     return false;
@@ -713,7 +734,7 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
 
 bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const struct lumos_rebuild *asked,
                     struct lumos_error *error) {
-  if (built->models.count == 0 || from->models.count == 0) {
+  if (built->models.count == 0 || from->models.count == 0 || !rebuild_goes_back(from)) {
     return true;
   }
   struct reducing reducing = {.job = built, .from = from};

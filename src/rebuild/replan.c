@@ -3,9 +3,11 @@
 #include "program/parameters.h"
 #include "rebuild/again.h"
 #include "rebuild/fold.h"
+#include "rebuild/roles.h"
 #include "rebuild/step.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct replan {
   const struct rebuild_recorded *recorded;
@@ -253,6 +255,9 @@ static bool split_layers(struct replan *replan, struct lumos_error *error) {
   struct lumos_rebuild *to = &replan->to;
   int32_t all = to->stages * to->chunks;
   int64_t sum = 0;
+  if (replan->recorded->layers == 0) {
+    return true;
+  }
   if (to->layers < all) {
     return lumos_fail(error, "%d layers are too few for %d %s; the nearest are --pp %d or --layers %d", to->layers, all,
                       to->chunks > 1 ? "chunks" : "stages", to->layers / to->chunks > 0 ? to->layers / to->chunks : 1,
@@ -349,9 +354,47 @@ static int32_t share_of(const struct rebuild_recorded *recorded, const struct lu
   return are == were ? 0 : share < 1 ? 1 : share < INT32_MAX ? (int32_t)share : INT32_MAX;
 }
 
+/* Tables of embeddings, or experts, that replicas share in a way that other numbers of them would change. */
+static bool check_exchanges(const struct rebuild_recorded *recorded, const struct lumos_rebuild *asked,
+                            struct lumos_error *error) {
+  const struct lumos_job *job = recorded->job;
+  bool others = asked->replicas > 0 && asked->replicas != recorded->replicas, exchanges = false;
+  for (size_t t = 0; t < job->tasks.count && recorded->replicas > 1 && !exchanges; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool passes = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD;
+    uint8_t role = rebuild_role_of(job, t);
+    exchanges = task->kind == LUMOS_COLLECTIVE && passes && (role == 0 || role == LUMOS_DATA) &&
+                strncmp(lumos_string(job->strings, lumos_detail_of(job, task)->comm.op), "all_to_all", 10) == 0;
+  }
+  return !exchanges || (!others && job->ranks.count == 1) ||
+         lumos_fail(error, "replicas exchange activations in their passes (all_to_all), as those do that share tables "
+                           "of embeddings or experts; how others would share them is not known, so their number and "
+                           "passes stay as recorded: leave --dp and the like out");
+}
+
+/* A job can have passes of which nothing tells the layers: then they stay as they are. */
+static bool check_layers(const struct rebuild_recorded *recorded, const struct lumos_rebuild *asked,
+                         struct lumos_error *error) {
+  const char *option = asked->layers > 0                               ? "--layers"
+                       : asked->stages > 1                             ? "--pp"
+                       : asked->chunks > 1                             ? "--vp"
+                       : asked->split_count > 0                        ? "--split"
+                       : asked->recompute == LUMOS_RECOMPUTE_FULL      ? "--recompute=full"
+                       : asked->recompute == LUMOS_RECOMPUTE_SELECTIVE ? "--recompute=selective"
+                                                                       : NULL;
+  return recorded->layers > 0 || option == NULL ||
+         lumos_fail(error,
+                    "%s: nothing in the recording shows the layers of the model; record the names of modules "
+                    "(with_modules=True), and kernels launched one by one, not as CUDA graphs",
+                    option);
+}
+
 static bool settle(struct replan *replan, const struct lumos_rebuild *asked, struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   struct lumos_rebuild *to = &replan->to;
+  if (!check_layers(recorded, asked, error) || !check_exchanges(recorded, asked, error)) {
+    return false;
+  }
   *to = *asked;
   to->layers = chosen(to->layers, recorded->layers);
   to->micro_batches = chosen(to->micro_batches, recorded->pipeline.micro_batches);
@@ -364,14 +407,19 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   }
   to->chunks = chosen(to->chunks, 1);
   struct lumos_model_description *model = &replan->plan->model;
-  model->layers = to->layers;
+  model->layers = asked->layers > 0 || model->layers <= 0 ? to->layers : model->layers;
+  model->layers = model->layers > 0 ? model->layers : LUMOS_ABSENT_INT;
   model->micro_batches = to->micro_batches;
   model->sizes.tp = to->shards;
   model->sizes.pp = to->stages;
   model->sizes.dp = to->replicas;
   model->sizes.cp = model->sizes.cp > 0 ? to->contexts : model->sizes.cp;
-  replan->plan->pipeline =
-      (struct rebuild_pipeline){to->schedule, to->stages, to->chunks, to->micro_batches, recorded->pipeline.joint};
+  replan->plan->pipeline = (struct rebuild_pipeline){.schedule = to->schedule,
+                                                     .stages = to->stages,
+                                                     .chunks = to->chunks,
+                                                     .micro_batches = to->micro_batches,
+                                                     .inference = recorded->pipeline.inference,
+                                                     .joint = recorded->pipeline.joint};
   replan->plan->shares = share_of(recorded, to);
   return check_sizes(replan, error) && split_layers(replan, error);
 }

@@ -70,6 +70,14 @@ bool rebuild_roles_find(struct rebuild_roles *roles, const struct lumos_job *job
   return roles->last_launch != LUMOS_NONE;
 }
 
+bool rebuild_goes_back(const struct lumos_job *job) {
+  bool back = false;
+  for (size_t t = 0; t < job->tasks.count && !back; t++) {
+    back = job->tasks.items[t].phase == LUMOS_BACKWARD || job->tasks.items[t].phase == LUMOS_WEIGHT;
+  }
+  return back;
+}
+
 uint8_t rebuild_role_of(const struct lumos_job *job, size_t task) {
   lumos_string_id group = lumos_detail_of(job, &job->tasks.items[task])->comm.group;
   for (size_t g = 0; g < job->groups.count; g++) {

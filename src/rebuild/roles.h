@@ -19,6 +19,9 @@ bool rebuild_roles_find(struct rebuild_roles *roles, const struct lumos_job *job
 uint32_t rebuild_compute_stream(const struct lumos_job *job, uint32_t rank);
 
 /* enum lumos_role of the group in which a task communicates; 0: none, or not known. O(groups). */
+/* Does it have a backward pass? An inference has none. O(tasks). */
+bool rebuild_goes_back(const struct lumos_job *job);
+
 uint8_t rebuild_role_of(const struct lumos_job *job, size_t task);
 
 /* Is it a job of Megatron-LM? By names of what only that has. O(strings). */

@@ -173,10 +173,23 @@ static void add_slots_by_units(struct maker *maker) {
   }
 }
 
+static void leave_out_ways_back(struct rebuild_slots *passes) {
+  size_t kept = 0;
+  for (size_t i = 0; i < passes->count; i++) {
+    if (passes->items[i].phase == LUMOS_FORWARD) {
+      passes->items[kept++] = passes->items[i];
+    }
+  }
+  passes->count = kept;
+}
+
 void rebuild_schedule_make(struct rebuild_slots *slots, const struct rebuild_pipeline *pipeline, int32_t stage) {
   struct maker maker = {.pipeline = pipeline, .stage = stage, .slots = slots};
   slots->count = 0;
   add_passes(&maker);
+  if (pipeline->inference) {
+    leave_out_ways_back(&maker.passes);
+  }
   if (pipeline->schedule == LUMOS_INTERLEAVED && pipeline->joint) {
     add_slots_by_units(&maker);
   } else {

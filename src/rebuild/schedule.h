@@ -27,6 +27,7 @@ struct rebuild_pipeline {
   int32_t stages, chunks; /* chunks of layers on each stage: 1 but for LUMOS_INTERLEAVED */
   int32_t micro_batches;  /* of LUMOS_INTERLEAVED: a multiple of the stages */
   bool joint;             /* what comes together is sent and received in one kernel, as Megatron-LM does */
+  bool inference;         /* passes go forward alone */
 };
 
 /* What a stage does in a step. `slots` begins as zeros, and the caller frees it. O(slots). */

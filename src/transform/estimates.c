@@ -5,6 +5,10 @@
 #include "sim/scaling.h"
 #include <math.h>
 
+/* Of a normal distribution 90 % lie within so many standard deviations; and nothing gets shorter than a tenth (chosen).
+ */
+static const double WITHIN = 1.645, MOST_SHORTER = 0.9;
+
 static int32_t millionths(double share) {
   return share < 1000 ? (int32_t)lround(share * LUMOS_SCALING_UNIT) : INT32_MAX;
 }
@@ -78,6 +82,7 @@ struct communication {
   const struct lumos_communication_change *change;
   lumos_string_id common;
   uint8_t *decided; /* by task: its collective's transfer decides its end */
+  struct lumos_lones lones;
   bool changed;
   double largest; /* common error */
 };
@@ -137,18 +142,53 @@ static void change_transfer(struct communication *all, struct lumos_collective *
 static bool change_kernel(struct communication *all, uint32_t task) {
   struct lumos_transfer_shape was = lumos_transfer_shape_of_kernel(lumos_transfers_placing(all->transfers), task),
                               now = was;
-  if (was.size < 2 || was.bytes == LUMOS_ABSENT) {
+  bool resizes = all->change->factors != NULL || all->change->ops != NULL;
+  bool guesses = lumos_transfers_are_alone(all->transfers) && !resizes;
+  if (was.size < 2 || (was.bytes == LUMOS_ABSENT && !guesses)) {
     return false;
   }
-  double dur = (double)all->job->tasks.items[task].dur;
-  double transfer = fmin(lumos_transfer_duration(all->transfers, &was).ns, dur);
   now.nodes = lumos_transfer_nodes_of_kernel(lumos_transfers_placing(all->transfers), task, all->nodes);
   now.bytes = resized(all, was.bytes, task);
   now.op = op_now(all, was.op, task);
-  struct lumos_duration duration = changed(all, rounded(transfer), &was, &now);
-  duration.ns += dur - transfer;
-  lumos_estimate_task(all->job, task, duration, all->common);
+  const struct lumos_lone lone = {task,
+                                  lumos_transfer_changed_alone(all->transfers, all->job->tasks.items[task].dur, &was,
+                                                               &now, all->change->network, all->change->device)};
+  lumos_vector_push(&all->lones, lone);
   return true;
+}
+
+/* Relative to a duration: what it may be longer by, and shorter. */
+static lumos_string_id name_waiting(struct lumos_job *job, double up, double shorter) {
+  static const char id[] = "communication.waiting";
+  double down = fmin(shorter, MOST_SHORTER);
+  lumos_string_id common = lumos_job_common_error(
+      job, id, "transfers of which the trace shows no other member", millionths(down / (1 - down)),
+      "how much of a communication kernel is transfer and how much waiting: "
+      "from what its links can do to what the shortest of its kind took");
+  for (size_t i = 0; i < job->common_errors.count; i++) {
+    struct lumos_common_error *error = &job->common_errors.items[i];
+    bool wider = error->id == common && (error->up.units == LUMOS_ABSENT || lumos_decimal_value(error->up) < up);
+    error->up = wider ? (struct lumos_decimal){millionths(up), 6} : error->up;
+  }
+  return common;
+}
+
+void lumos_estimate_lones(struct lumos_job *job, const struct lumos_lones *lones, lumos_string_id common) {
+  double longer = 0, shorter = 0, squares = 0, time = 0;
+  for (size_t i = 0; i < lones->count; i++) {
+    const struct lumos_lone_duration *of = &lones->items[i].of;
+    longer += of->longer;
+    shorter += of->shorter;
+    squares += of->duration.common * of->duration.common * of->duration.ns;
+    time += of->duration.ns;
+  }
+  if (longer + shorter > 0) {
+    double model = sqrt(squares / time);
+    common = name_waiting(job, hypot(longer / time / WITHIN, model), hypot(shorter / time / WITHIN, model));
+  }
+  for (size_t i = 0; i < lones->count; i++) {
+    lumos_estimate_task(job, lones->items[i].task, lones->items[i].of.duration, common);
+  }
 }
 
 int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_transfers *transfers,
@@ -173,6 +213,12 @@ int64_t lumos_estimate_communication(struct lumos_job *job, const struct lumos_t
       kept += !change_kernel(&all, t);
     }
   }
+  for (size_t i = 0; i < all.lones.count; i++) {
+    all.changed = true;
+    all.largest = fmax(all.largest, all.lones.items[i].of.duration.common);
+  }
+  lumos_estimate_lones(job, &all.lones, all.common);
+  lumos_vector_free(&all.lones);
   if (all.changed) {
     (void)lumos_job_common_error(job, id, name, millionths(all.largest), source);
   }

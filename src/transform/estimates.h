@@ -14,6 +14,17 @@ void lumos_estimate_task(struct lumos_job *job, uint32_t task, struct lumos_dura
 void lumos_estimate_kernels(struct lumos_job *job, const struct lumos_duration *durations, const char *id,
                             const char *where, const char *source);
 
+/* Communication kernels that are in no collective, and what they take after a change. */
+struct lumos_lone {
+  uint32_t task;
+  struct lumos_lone_duration of;
+};
+LUMOS_VECTOR_TYPE(lumos_lones, struct lumos_lone);
+
+/* Give them these. Where nobody knows how much of them is transfer that is an error which they have in common; else
+ * `common` is the id of the one that they share. O(lones). */
+void lumos_estimate_lones(struct lumos_job *job, const struct lumos_lones *lones, lumos_string_id common);
+
 /* What becomes other of communication; NULL: nothing. */
 struct lumos_communication_change {
   const struct lumos_network *network;

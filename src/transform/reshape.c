@@ -51,6 +51,7 @@ struct reshaping {
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
+  bool trains;             /* it has backward passes: what is of no pass may be the optimizer's */
   bool parts_known;        /* the recording shows in how many parts shards have a sequence */
   lumos_string_id *ops;    /* by task: what its communication becomes (parts.h); NULL: all stays */
   int64_t unknown, all; /* ns of computing kernels: with shapes that are not understood, or without any; and of all */
@@ -276,7 +277,7 @@ static double factor_without(const struct reshaping *reshaping, const struct lum
     return 1;
   }
   bool optimizer = task->kind == LUMOS_OPTIMIZER || task->part == LUMOS_PART_OPTIMIZER ||
-                   task->phase == LUMOS_OPTIMIZER_PHASE || task->phase == LUMOS_OTHER_PHASE ||
+                   task->phase == LUMOS_OPTIMIZER_PHASE || (task->phase == LUMOS_OTHER_PHASE && reshaping->trains) ||
                    reshaping->roles[detail->comm.group] == LUMOS_DATA; /* what replicas exchange are gradients */
   /* Stages send each other what a rank has between halves of layers. */
   double parts = task->kind == LUMOS_P2P && reshaping->parts_known
@@ -287,6 +288,9 @@ static double factor_without(const struct reshaping *reshaping, const struct lum
 
 static void find_factors(struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
+  for (size_t t = 0; t < job->tasks.count && !reshaping->trains; t++) {
+    reshaping->trains = job->tasks.items[t].phase == LUMOS_BACKWARD;
+  }
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     reshaping->factors[t] = 1;
@@ -392,7 +396,8 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     durations[t] = (struct lumos_duration){.source = LUMOS_NO_DURATION};
     const struct shape *was = &reshaping->were[t], *now = &are[t];
     bool strange = reshaping->basis[t] == STRANGE_SHAPES;
-    double moved = reshaping->factors[t], flops = strange ? moved : over(now->flops, was->flops);
+    bool unshaped = reshaping->basis[t] == NOTHING && !(was->flops > 0);
+    double moved = reshaping->factors[t], flops = strange || unshaped ? moved : over(now->flops, was->flops);
     double bytes = was->grouped && !strange ? flops : moved;
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
     if (changes && computes(job, task)) {
@@ -467,18 +472,33 @@ static void note_unknown(const struct reshaping *reshaping) {
   }
 }
 
-/* What has no shapes cannot be divided among ranks. */
+/* Then all work of a pass does as many times as much, whatever its shapes. */
+static bool changes_sequences_alone(const struct lumos_sizes *sizes) {
+  bool others = sizes->shards != sizes->shards_were || sizes->contexts != sizes->contexts_were;
+  for (int size = 0; size < LUMOS_SIZES && !others; size++) {
+    others = size != LUMOS_MICRO_BATCH && sizes->now[size] != sizes->was[size];
+  }
+  return !others;
+}
+
+/* What has no shapes cannot be divided among ranks, nor be told what another model makes of it. */
 static bool check_shapes(const struct reshaping *reshaping, struct lumos_error *error) {
-  enum { MOST = 3 }; /* one in so many. Chosen */
+  enum { MOST_DIVIDED = 3, MOST = 2 }; /* one in so many. Chosen */
   const struct lumos_sizes *sizes = &reshaping->sizes;
-  bool contexts = sizes->contexts != sizes->contexts_were, divides = contexts || sizes->shards != sizes->shards_were;
-  return !divides || reshaping->unknown <= reshaping->all / MOST ||
-         lumos_fail(
-             error,
-             "%.0f %% of the time of computing kernels is work whose shapes are not known, so how %s-parallel "
-             "ranks divide it is not either; record with record_shapes=True, kernels launched one by one and not "
-             "as CUDA graphs",
-             100 * (double)reshaping->unknown / (double)reshaping->all, contexts ? "context" : "tensor");
+  bool contexts = sizes->contexts != sizes->contexts_were, shards = sizes->shards != sizes->shards_were;
+  bool sequence = reshaping->ops != NULL && !contexts && !shards;
+  int64_t most = reshaping->all / (contexts || shards ? MOST_DIVIDED : MOST);
+  if (changes_sequences_alone(sizes) || sequence || reshaping->unknown <= most) {
+    return true;
+  }
+  return lumos_fail(error,
+                    "%.0f %% of the time of computing kernels is work whose shapes are not known, or not those of the "
+                    "model's layers, so %s is not known; record a transformer with record_shapes=True and kernels "
+                    "launched one by one, not as CUDA graphs, or describe it with --model-file",
+                    100 * (double)reshaping->unknown / (double)reshaping->all,
+                    contexts ? "how context-parallel ranks divide it"
+                    : shards ? "how tensor-parallel ranks divide it"
+                             : "what another size of the model changes");
 }
 
 /* Frameworks fill buckets up to a size, so that more parameters make more of them; fully sharded replicas have none. */
@@ -582,16 +602,43 @@ static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
                     (long long)(sequence / sizes->contexts), (long long)sizes->parts);
 }
 
+/* Of all that a change of sizes may change, ns: each part of it grows, or each shrinks, but by chance. */
+static __int128 sum_of_times(const struct lumos_job *job) {
+  __int128 sum = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    sum += lumos_on_stream(job, &job->tasks.items[t]) ? job->tasks.items[t].dur : 0;
+  }
+  for (size_t c = 0; c < job->collectives.count; c++) {
+    sum += job->collectives.items[c].transfer == LUMOS_ABSENT ? 0 : job->collectives.items[c].transfer;
+  }
+  return sum;
+}
+
+/* A head that was not recorded is no larger with more words. */
+static void note_unchanged(const struct reshaping *reshaping, __int128 before) {
+  bool others = false;
+  for (int size = 0; size < LUMOS_SIZES; size++) {
+    others = others || reshaping->sizes.now[size] != reshaping->sizes.was[size];
+  }
+  if (others && sum_of_times(reshaping->job) == before) {
+    lumos_job_note(reshaping->job, "transform.no_work_changed", LUMOS_WARNING, LUMOS_ABSENT, NULL,
+                   "the recording shows no work that depends on the size that was given, so the prediction is the job "
+                   "as it was",
+                   "compare the model record that lumos-graph writes with the model");
+  }
+}
+
 static bool change(struct reshaping *reshaping, const struct lumos_hardware *hardware, struct lumos_error *error) {
   struct lumos_job *job = reshaping->job;
+  __int128 before = sum_of_times(job);
   struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware); /* of the shapes as they were */
   find_products(reshaping, reshaping->were);
   find_parameters(reshaping);
   reshaping->activations = ratio(&reshaping->sizes, LUMOS_SEQUENCE) * ratio(&reshaping->sizes, LUMOS_MICRO_BATCH) *
                            ratio(&reshaping->sizes, LUMOS_HIDDEN) * (double)reshaping->sizes.contexts_were /
                            (double)reshaping->sizes.contexts;
-  bool shaped = change_shapes(reshaping) > 0;
-  if (shaped) {
+  bool shaped = change_shapes(reshaping) > 0, alone = changes_sequences_alone(&reshaping->sizes);
+  if (shaped || alone) {
     lumos_sizes_keep(job, &reshaping->sizes);
     find_factors(reshaping);
     int64_t kept = change_communication(reshaping, hardware);
@@ -599,14 +646,15 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
     change_bytes(reshaping);
     lumos_note_kept_communication(job, kept);
     note_unknown(reshaping);
+    note_unchanged(reshaping, before);
     note_alike(reshaping);
     note_buckets(reshaping);
   } else {
-    (void)lumos_fail(error, "no shapes were recorded, so what another size of the model changes is not known; record "
-                            "with record_shapes=True");
+    (void)lumos_fail(error, "no shapes were recorded, so what another size of the model changes is not known, but for "
+                            "--micro-batch; record with record_shapes=True");
   }
   lumos_kernels_free(kernels);
-  return shaped && check_shapes(reshaping, error);
+  return (shaped || alone) && check_shapes(reshaping, error);
 }
 
 /* ops: what communication becomes; NULL: it stays, and each tensor-parallel rank has what it had of the sequence. */
@@ -616,7 +664,8 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, lumo
   if (job->models.count == 0) {
     return lumos_fail(error,
                       "the recording does not show the sizes of a model, so what others change is not known; record "
-                      "with record_shapes=True, or describe the model with --model-file");
+                      "with record_shapes=True%s",
+                      lumos_sizes_recorded(job) ? ", or describe the model with --model-file" : "");
   }
   struct lumos_hardware *hardware = lumos_hardware_read(NULL, error);
   if (hardware == NULL) {

@@ -9,25 +9,27 @@
 
 enum { LARGEST = 1 << 26 }; /* Chosen: more than any model's */
 
-/* By enum lumos_size: as the options name them, and where the model has them and how they are known. */
+/* By enum lumos_size: as the options and the model's description name them, and where the model has them and how they
+ * are known. */
 static const struct {
-  const char *name;
+  const char *name, *of_model;
   size_t offset, evidence;
 } members[LUMOS_SIZES] = {
-    {"hidden", offsetof(struct lumos_model_description, hidden),
+    {"hidden", "hidden", offsetof(struct lumos_model_description, hidden),
      offsetof(struct lumos_model_description, evidence.hidden)},
-    {"ffn", offsetof(struct lumos_model_description, ffn), offsetof(struct lumos_model_description, evidence.ffn)},
-    {"heads", offsetof(struct lumos_model_description, heads),
+    {"ffn", "ffn", offsetof(struct lumos_model_description, ffn),
+     offsetof(struct lumos_model_description, evidence.ffn)},
+    {"heads", "heads", offsetof(struct lumos_model_description, heads),
      offsetof(struct lumos_model_description, evidence.heads)},
-    {"kv-heads", offsetof(struct lumos_model_description, kv_heads),
+    {"kv-heads", "kv_heads", offsetof(struct lumos_model_description, kv_heads),
      offsetof(struct lumos_model_description, evidence.kv_heads)},
-    {"head-dim", offsetof(struct lumos_model_description, head_dim),
+    {"head-dim", "head_dim", offsetof(struct lumos_model_description, head_dim),
      offsetof(struct lumos_model_description, evidence.head_dim)},
-    {"seq", offsetof(struct lumos_model_description, sequence),
+    {"seq", "sequence", offsetof(struct lumos_model_description, sequence),
      offsetof(struct lumos_model_description, evidence.sequence)},
-    {"micro-batch", offsetof(struct lumos_model_description, micro_batch),
+    {"micro-batch", "micro_batch", offsetof(struct lumos_model_description, micro_batch),
      offsetof(struct lumos_model_description, evidence.micro_batch)},
-    {"vocab", offsetof(struct lumos_model_description, vocabulary),
+    {"vocab", "vocabulary", offsetof(struct lumos_model_description, vocabulary),
      offsetof(struct lumos_model_description, evidence.vocabulary)},
 };
 
@@ -72,7 +74,8 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
 }
 
 /* "hidden=4096" at *at, which moves behind it and a comma. */
-static bool read_one(const char **at, struct lumos_sizes *sizes, bool given[LUMOS_SIZES], struct lumos_error *error) {
+static bool read_one(const char **at, bool recorded, struct lumos_sizes *sizes, bool given[LUMOS_SIZES],
+                     struct lumos_error *error) {
   const char *equals = strchr(*at, '=');
   size_t length = equals == NULL ? 0 : (size_t)(equals - *at);
   int size = 0;
@@ -91,10 +94,12 @@ static bool read_one(const char **at, struct lumos_sizes *sizes, bool given[LUMO
   }
   *at = *behind == ',' ? behind + 1 : behind;
   if (sizes->was[size] == LUMOS_ABSENT) {
+    bool helps = recorded || size == LUMOS_MICRO_BATCH;
     return lumos_fail(error,
                       "option --%s: the recording does not show the size that it would replace; record with "
-                      "record_shapes=True, or describe the model with --model-file",
-                      members[size].name);
+                      "record_shapes=True%s%s%s",
+                      members[size].name, helps ? ", or describe the model with lumos-graph --model-file, by its " : "",
+                      helps ? members[size].of_model : "", helps ? " at least" : "");
   }
   sizes->now[size] = number;
   given[size] = true;
@@ -190,12 +195,20 @@ static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
   return true;
 }
 
+bool lumos_sizes_recorded(const struct lumos_job *job) {
+  bool recorded = false;
+  for (size_t s = 0; s < job->spans.count && !recorded; s++) {
+    recorded = job->spans.items[s].shapes != LUMOS_NO_STRING;
+  }
+  return recorded;
+}
+
 bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
                       struct lumos_error *error) {
-  bool given[LUMOS_SIZES] = {false};
+  bool given[LUMOS_SIZES] = {false}, recorded = lumos_sizes_recorded(job);
   read_model(job, sizes);
   for (const char *at = argument; *at != '\0';) {
-    if (!read_one(&at, sizes, given, error)) {
+    if (!read_one(&at, recorded, sizes, given, error)) {
       return false;
     }
   }

@@ -26,6 +26,9 @@ struct lumos_sizes {
   int64_t contexts_were, contexts; /* ranks that have a part of each sequence throughout, at least 1 */
 };
 
+/* Does any op have shapes, by which a description of the model can tell its tensors? */
+bool lumos_sizes_recorded(const struct lumos_job *job);
+
 /* What `argument`, such as "hidden=4096,heads=32", makes of the job's model. What is not named follows: ffn, and heads
  * times head_dim, keep their ratio to hidden; kv_heads theirs to heads. False: a name or number is wrong, the recorded
  * size is not known, or the sizes do not divide as they must. */

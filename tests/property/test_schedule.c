@@ -105,7 +105,7 @@ static void no_stage_holds_more_than_its_schedule_says(void **context) {
   (void)context;
   struct pipeline pipeline;
   struct lumos_error error = {0};
-  make(&pipeline, &(struct rebuild_pipeline){LUMOS_GPIPE, 2, 1, 4, true});
+  make(&pipeline, &(struct rebuild_pipeline){LUMOS_GPIPE, 2, 1, 4, true, false});
   assert_true(is_legal(&pipeline, &error));
   pipeline.of.schedule = LUMOS_1F1B;
   assert_false(is_legal(&pipeline, &error));
@@ -137,16 +137,17 @@ static void schedules_are_those_of_the_papers(void **context) {
     bool transfers;
     const char *slots;
   } table[] = {
-      {{LUMOS_1F1B, 4, 1, 6, true}, 2, false, "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5 "},
-      {{LUMOS_INTERLEAVED, 2, 2, 4, true}, 0, false, "F0 F1 F0' F1' F2 B0' F3 B1' F2' B0 F3' B1 B2' B3' B2 B3 "},
-      {{LUMOS_INTERLEAVED, 2, 2, 4, true}, 1, false, "F0 F1 F0' B0' F1' B1' F2 B0 F3 B1 F2' B2' F3' B3' B2 B3 "},
-      {{LUMOS_ZB_H1, 4, 1, 6, true}, 0, false, "F0 F1 F2 F3 B0 W0 F4 B1 W1 F5 B2 W2 B3 W3 B4 W4 B5 W5 "},
-      {{LUMOS_ZB_H1, 4, 1, 6, true}, 3, false, "F0 B0 F1 B1 F2 B2 F3 B3 W0 F4 B4 W1 F5 B5 W2 W3 W4 W5 "},
+      {{LUMOS_1F1B, 4, 1, 6, true, false}, 2, false, "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5 "},
+      {{LUMOS_INTERLEAVED, 2, 2, 4, true, false}, 0, false, "F0 F1 F0' F1' F2 B0' F3 B1' F2' B0 F3' B1 B2' B3' B2 B3 "},
+      {{LUMOS_INTERLEAVED, 2, 2, 4, true, false}, 1, false, "F0 F1 F0' B0' F1' B1' F2 B0 F3 B1 F2' B2' F3' B3' B2 B3 "},
+      {{LUMOS_ZB_H1, 4, 1, 6, true, false}, 0, false, "F0 F1 F2 F3 B0 W0 F4 B1 W1 F5 B2 W2 B3 W3 B4 W4 B5 W5 "},
+      {{LUMOS_ZB_H1, 4, 1, 6, true, false}, 3, false, "F0 B0 F1 B1 F2 B2 F3 B3 W0 F4 B4 W1 F5 B5 W2 W3 W4 W5 "},
       /* to the next 1, from it 2, to the previous 4, from it 8 */
-      {{LUMOS_1F1B, 2, 1, 3, true}, 1, true, "[8] F0 B0 [12] F1 B1 [12] F2 B2 [4] "},
-      {{LUMOS_1F1B, 2, 1, 3, false}, 0, true, "F0 [1] F1 [1] [2] B0 F2 [1] [2] B1 [2] B2 "},
-      {{LUMOS_ZB_H1, 2, 1, 2, true}, 1, true, "[8] F0 B0 [12] F1 B1 [4] W0 W1 "},
-      {{LUMOS_INTERLEAVED, 2, 2, 2, true}, 1, true, "[8] F0 [9] F1 [9] F0' B0' [12] F1' B1' [6] B0 [6] B1 [4] "},
+      {{LUMOS_1F1B, 2, 1, 3, true, false}, 1, true, "[8] F0 B0 [12] F1 B1 [12] F2 B2 [4] "},
+      {{LUMOS_1F1B, 2, 1, 3, false, false}, 0, true, "F0 [1] F1 [1] [2] B0 F2 [1] [2] B1 [2] B2 "},
+      {{LUMOS_1F1B, 1, 1, 3, true, true}, 0, true, "F0 F1 F2 "},
+      {{LUMOS_ZB_H1, 2, 1, 2, true, false}, 1, true, "[8] F0 B0 [12] F1 B1 [4] W0 W1 "},
+      {{LUMOS_INTERLEAVED, 2, 2, 2, true, false}, 1, true, "[8] F0 [9] F1 [9] F0' B0' [12] F1' B1' [6] B0 [6] B1 [4] "},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     struct rebuild_slots slots = {0};
