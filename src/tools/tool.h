@@ -49,9 +49,9 @@ struct tool_input {
 /* Does the work; false with an error. */
 typedef bool tool_body(const struct lumos_operands *operands, void *options, struct lumos_error *error);
 
-/* Parse the command line into the targets of command->options, run `body` with `options`, report; returns the exit
+/* Parse the command line into the targets of given->options, run `body` with `options`, report; returns the exit
  * status. */
-int tool_main(const struct lumos_command *command, int argc, char **argv, tool_body *body, void *options);
+int tool_main(const struct lumos_command *given, int argc, char **argv, tool_body *body, void *options);
 
 /* How this process takes memory from the system: in large pages, and for good. Called by tool_main; before any thread
  * is made. */
