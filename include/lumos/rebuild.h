@@ -29,6 +29,7 @@ struct lumos_rebuild {
   int32_t replicas;
   int32_t shards;                      /* tensor-parallel ranks */
   int32_t contexts;                    /* context-parallel ranks, each of which has a part of every sequence */
+  int32_t experts;                     /* expert-parallel ranks: replicas that share the experts of each layer */
   enum lumos_switch sequence_parallel; /* between the halves of layers each of them has a part of the sequence */
   int32_t bucket_mb;                   /* of gradients that replicas reduce at once, in 10^6 bytes */
   enum lumos_switch
@@ -43,7 +44,7 @@ struct lumos_rebuild {
 };
 
 /* Take one thing that is asked for, by the name of the option of lumos-transform: "rebuild" (nothing, argument NULL),
- * "layers", "micro-batches", "pp", "vp", "dp", "tp", "cp", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe",
+ * "layers", "micro-batches", "pp", "vp", "dp", "tp", "cp", "ep", "bucket-mb" (numbers), "schedule" ("1f1b", "gpipe",
  * "interleaved", "zb-h1"), "recompute" ("full", "selective", "none"), "split" (numbers joined by commas),
  * "overlap-gradients", "distributed-optimizer", "sequence-parallel" ("on", "off"), "learn-from" (a selector, which is
  * kept by reference). False where the argument is none of these. */
@@ -83,8 +84,9 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
 /* least[i]: the least that a step of what asked[i] asks for can take, in ns; LUMOS_ABSENT: not known, as where it
  * cannot be built, or is the recorded configuration. What lumos_rebuild makes of it takes no less when it is simulated:
  * that is what a GPU computes, and waits for others of its pipeline, with no communication, or for how long a thread
- * launches that; of the GPU or thread that takes longest. All ask for the same shards, contexts and sequence_parallel. The job, which must be one that was
- * not rebuilt, is spoilt. Runs the engine up to three times. O(count x blocks planned + tasks log tasks). */
+ * launches that; of the GPU or thread that takes longest. All ask for the same shards, contexts, experts and
+ * sequence_parallel. The job, which must be one that was not rebuilt, is spoilt. Runs the engine up to three times.
+ * O(count x blocks planned + tasks log tasks). */
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least);
 
 #endif

@@ -9,9 +9,9 @@
 struct lumos_text;
 
 /* `grid`: axes parted by blanks, each NAME=VALUE,VALUE..., such as "dp=8,16 pp=2,4 schedule=1f1b,zb-h1". A name is that
- * of an option of lumos-transform that takes one value: tp, cp, pp, dp, vp, schedule, layers, micro-batches, bucket-mb,
- * overlap-gradients, distributed-optimizer, recompute, sequence-parallel, and the sizes hidden, ffn, heads, kv-heads,
- * head-dim, seq, micro-batch, vocab; or global-batch, the sequences of a step. Every combination is a configuration,
+ * of an option of lumos-transform that takes one value: tp, cp, ep, pp, dp, vp, schedule, layers, micro-batches,
+ * bucket-mb, overlap-gradients, distributed-optimizer, recompute, sequence-parallel, and the sizes hidden, ffn, heads,
+ * kv-heads, head-dim, seq, micro-batch, vocab; or global-batch, the sequences of a step. Every combination is one,
  * but those that differ from another only in what a pipeline of one stage does not have, and interleaved schedules of
  * one chunk.
  *
@@ -19,10 +19,10 @@ struct lumos_text;
  * unless dp is an axis. And the global batch stays: where another number of replicas or sequences of a micro-batch is
  * asked for, and micro-batches is not an axis, a replica does as many micro-batches as that takes.
  *
- * grid NULL or "auto": tensor-parallel and context-parallel ranks by powers of two up to 8 where several were recorded,
- * stages by powers of two, schedules 1f1b, zb-h1 and interleaved with two chunks, sequences of a micro-batch by factors
- * of two up to twice the recorded ones where shapes were recorded. Axes behind "auto" are added, or stand in the place
- * of its own. */
+ * grid NULL or "auto": tensor-parallel, context-parallel and expert-parallel ranks by powers of two up to 8 where
+ * several were recorded, stages by powers of two, schedules 1f1b, zb-h1 and interleaved with two chunks, sequences of a
+ * micro-batch by factors of two up to twice the recorded ones where shapes were recorded. Axes behind "auto" are added,
+ * or stand in the place of its own. */
 struct lumos_sweep {
   const char *grid;
   int32_t gpus;         /* of every configuration; 0: as many as it takes */

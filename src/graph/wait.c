@@ -5,10 +5,11 @@
  * residual is what remains after the later of its own start and the awaited end. A call that returned before the
  * awaited end contradicts the rule and keeps its measured length.
  *
- * Most traces do not name the stream. It is then inferred: of the streams whose work was over when the call returned
- * the one that finished last, if that was within the reaction window of the return; else the stream of the thread's
- * last launch. What was inferred is stored as a host_wait edge, so that it can be told from what was recorded
- * (lumos_job_rewind takes the lane back with it).
+ * Most traces do not name the stream. It is then inferred: the stream of the thread's last launch, if that was a copy
+ * and ended within the reaction window of the return, for who reads on waits for what was copied; else of the streams
+ * whose work was over when the call returned the one that finished last, if that was within the window; else the
+ * stream of the thread's last launch. What was inferred is stored as a host_wait edge, so that it can be told from what
+ * was recorded (lumos_job_rewind takes the lane back with it).
  */
 #include "graph/graph.h"
 
@@ -102,15 +103,16 @@ static int64_t return_window(const struct lumos_rank_graph *graph) {
 /* The last task that the call can have waited for on one of the streams, LUMOS_NONE where no stream fits. */
 static uint32_t infer_target(const struct lumos_rank_graph *graph, uint32_t call, uint32_t last_lane, int64_t window) {
   int64_t start = lumos_graph_task(graph, call)->start, returned = lumos_graph_call_end(graph->job, call);
+  uint32_t last = last_lane == LUMOS_NONE ? LUMOS_NONE : lumos_graph_last_enqueued(graph, last_lane, start);
+  int64_t since = last == LUMOS_NONE ? -1 : returned - lumos_graph_device_end(graph, last);
+  if (since >= 0 && since <= window && lumos_graph_task(graph, last)->kind == LUMOS_COPY) {
+    return last;
+  }
   uint32_t best = lumos_graph_last_over(graph, start, returned);
   if (best != LUMOS_NONE && returned - lumos_graph_device_end(graph, best) <= window) {
     return best;
   }
-  if (last_lane == LUMOS_NONE) {
-    return LUMOS_NONE;
-  }
-  uint32_t last = lumos_graph_last_enqueued(graph, last_lane, start);
-  return last == LUMOS_NONE || lumos_graph_device_end(graph, last) > returned ? LUMOS_NONE : last;
+  return since < 0 ? LUMOS_NONE : last;
 }
 
 static void store_inferred(struct lumos_rank_graph *graph, uint32_t call, uint32_t target) {

@@ -369,8 +369,15 @@ static int32_t place_in(const struct spread *spread, enum program_axis axis, uin
   return index < SEVERAL ? program_place_in(&spread->all, index, spread->job->ranks.items[rank].rank) : -1;
 }
 
-/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does: a place by number alone. -1: an
- * axis between is not known. */
+/* Beside shared tensors others may share experts. */
+static int32_t expert_by_number(const struct spread *spread, int32_t replica) {
+  int32_t experts = spread->sizes[AXIS_EXPERT];
+  bool rows = experts > 0 && spread->sizes[AXIS_DATA] % experts == 0 && spread->sizes[AXIS_TENSOR] == 1;
+  return rows ? replica % experts : -1;
+}
+
+/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does, and replicas in a row share
+ * experts: a place by number alone. -1: an axis between is not known. */
 static int32_t place_by_number(const struct spread *spread, enum program_axis axis, int32_t number) {
   int32_t tensor = spread->sizes[AXIS_TENSOR];
   int32_t data = spread->sizes[AXIS_DATA];
@@ -383,6 +390,7 @@ static int32_t place_by_number(const struct spread *spread, enum program_axis ax
          : axis == AXIS_CONTEXT  ? number / tensor % context
          : axis == AXIS_DATA     ? number / tensor / context % data
          : axis == AXIS_PIPELINE ? number / tensor / context / data
+         : axis == AXIS_EXPERT   ? expert_by_number(spread, number / tensor / context % data)
                                  : -1;
 }
 
@@ -575,7 +583,7 @@ bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) {
     place_along(&spread, AXIS_TENSOR, by_number);
     place_along(&spread, AXIS_DATA, by_number);
     place_along(&spread, AXIS_CONTEXT, by_number);
-    place_along(&spread, AXIS_EXPERT, false);
+    place_along(&spread, AXIS_EXPERT, by_number);
     place_stages(&spread, by_number);
   }
   finish(&spread);

@@ -80,6 +80,7 @@ static int32_t *slot_of(struct lumos_rebuild *asked, const char *name) {
          : strcmp(name, "dp") == 0            ? &asked->replicas
          : strcmp(name, "tp") == 0            ? &asked->shards
          : strcmp(name, "cp") == 0            ? &asked->contexts
+         : strcmp(name, "ep") == 0            ? &asked->experts
          : strcmp(name, "bucket-mb") == 0     ? &asked->bucket_mb
                                               : NULL;
 }
@@ -157,6 +158,7 @@ void rebuild_tell(const struct lumos_rebuild *asked, struct lumos_text *text) {
   tell_number(text, "dp", asked->replicas);
   tell_number(text, "tp", asked->shards);
   tell_number(text, "cp", asked->contexts);
+  tell_number(text, "ep", asked->experts);
   tell_number(text, "bucket-mb", asked->bucket_mb);
   tell_text(text, "learn-from", asked->learn_from);
   tell_word(text, "sequence-parallel", asked->sequence_parallel, "on", "off");
@@ -177,5 +179,6 @@ bool rebuild_is_as_recorded(const struct lumos_rebuild *asked) {
   return asked->layers == 0 && asked->micro_batches == 0 && asked->stages == 0 && asked->replicas == 0 &&
          asked->shards == 0 && asked->recompute == 0 && asked->schedule == 0 && asked->chunks == 0 &&
          asked->split_count == 0 && asked->bucket_mb == 0 && asked->overlap_gradients == 0 &&
-         asked->distributed_optimizer == 0 && asked->sequence_parallel == 0 && asked->contexts == 0;
+         asked->distributed_optimizer == 0 && asked->sequence_parallel == 0 && asked->contexts == 0 &&
+         asked->experts == 0;
 }

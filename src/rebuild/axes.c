@@ -8,6 +8,7 @@ static unsigned rebuild_axes_of_role(uint8_t role) {
          : role == LUMOS_PIPELINE ? REBUILD_PIPELINE
          : role == LUMOS_DATA     ? REBUILD_DATA
          : role == LUMOS_CONTEXT  ? REBUILD_CONTEXT
+         : role == LUMOS_EXPERT   ? REBUILD_EXPERT
                                   : 0;
 }
 
@@ -58,6 +59,9 @@ static bool find_place(const struct lumos_job *job, struct numbering *numbering,
 }
 
 static unsigned axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role) {
+  const struct lumos_parallel *sizes =
+      job->models.count > 0 ? &job->models.items[0].sizes : &lumos_model_description_empty.sizes;
+  int32_t shared = rebuild_experts_of(sizes);
   struct lumos_parallel first = {0}, at;
   struct numbering numbering = {0};
   uint32_t known = 0;
@@ -67,7 +71,8 @@ static unsigned axes_of(const struct lumos_job *job, const int32_t *ranks, uint3
       first = known == 0 ? at : first;
       axes |= at.tp != first.tp ? REBUILD_TENSOR : 0U;
       axes |= at.pp != first.pp ? REBUILD_PIPELINE : 0U;
-      axes |= at.dp != first.dp ? REBUILD_DATA : 0U;
+      axes |= at.dp / shared != first.dp / shared ? REBUILD_DATA : 0U;
+      axes |= at.dp % shared != first.dp % shared ? REBUILD_EXPERT : 0U;
       axes |= at.cp != first.cp ? REBUILD_CONTEXT : 0U;
       known++;
     }
@@ -86,13 +91,15 @@ static bool is_default(const struct lumos_job *job, const struct lumos_group *gr
   return strcmp(lumos_string(job->strings, group->name), "default_pg") == 0;
 }
 
-/* Those that sum gradients along contexts do so along replicas, of which there may be one. */
+/* Those that sum gradients along contexts, or along all replicas that share experts, do so along replicas, of which
+ * there may be one. */
 unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_group *group) {
   unsigned axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
-  if (is_world(job, group) || ((axes & REBUILD_CONTEXT) != 0 && is_default(job, group))) {
-    axes |= REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA | REBUILD_CONTEXT;
+  unsigned part = axes & (REBUILD_CONTEXT | REBUILD_EXPERT);
+  if (is_world(job, group) || (part != 0 && is_default(job, group))) {
+    axes |= REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA | REBUILD_CONTEXT | REBUILD_EXPERT;
   }
-  return axes | (group->role == LUMOS_DATA && (axes & REBUILD_CONTEXT) != 0 ? REBUILD_DATA : 0U);
+  return axes | (group->role == LUMOS_DATA && part != 0 ? REBUILD_DATA : 0U);
 }
 
 static const struct lumos_group *group_of(const struct lumos_job *job, lumos_string_id id) {
@@ -121,12 +128,22 @@ unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lu
     axes = axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
     free(ranks);
   }
-  if ((axes & REBUILD_CONTEXT) != 0 &&
+  if ((axes & (REBUILD_CONTEXT | REBUILD_EXPERT)) != 0 &&
       !rebuild_is_pair(collective)) { /* of one replica it is the group that tells what for */
     group = group_of(job, collective->group);
     axes |= group == NULL ? 0U : rebuild_axes_of_group(job, group);
   }
   return axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U);
+}
+
+void rebuild_axes_place(const struct lumos_parallel *sizes, const struct lumos_parallel *at, unsigned axes,
+                        uint32_t place[REBUILD_PLACES]) {
+  int32_t shared = rebuild_experts_of(sizes);
+  place[0] = (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp;
+  place[1] = (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp;
+  place[2] = (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)(at->dp / shared);
+  place[3] = (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)at->cp;
+  place[4] = (axes & REBUILD_EXPERT) != 0 ? LUMOS_NONE : (uint32_t)(at->dp % shared);
 }
 
 static bool is_at_end(const struct rebuild_plan *plan, const struct lumos_parallel *at) {
@@ -140,7 +157,8 @@ int32_t rebuild_axes_count(const struct rebuild_plan *plan, const struct lumos_p
     return 0;
   }
   return ((axes & REBUILD_TENSOR) != 0 ? sizes->tp : 1) * ((axes & REBUILD_PIPELINE) != 0 ? stages : 1) *
-         ((axes & REBUILD_DATA) != 0 ? sizes->dp : 1) *
+         ((axes & REBUILD_DATA) != 0 ? sizes->dp / rebuild_experts_of(sizes) : 1) *
+         ((axes & REBUILD_EXPERT) != 0 ? rebuild_experts_of(sizes) : 1) *
          ((axes & REBUILD_CONTEXT) != 0 ? rebuild_contexts_of(sizes) : 1);
 }
 
@@ -158,17 +176,25 @@ static void list_column(const struct lumos_parallel *sizes, struct lumos_paralle
   }
 }
 
+static bool is_together(const struct lumos_parallel *sizes, int32_t replica, int32_t other, unsigned axes) {
+  int32_t shared = rebuild_experts_of(sizes);
+  return ((axes & REBUILD_DATA) != 0 || other / shared == replica / shared) &&
+         ((axes & REBUILD_EXPERT) != 0 || other % shared == replica % shared);
+}
+
 void rebuild_axes_list(const struct rebuild_plan *plan, const struct lumos_parallel *at, unsigned axes,
                        struct rebuild_numbers *numbers) {
   const struct lumos_parallel *sizes = &plan->model.sizes;
-  bool stages = (axes & REBUILD_PIPELINE) != 0, replicas = (axes & REBUILD_DATA) != 0;
+  bool stages = (axes & REBUILD_PIPELINE) != 0;
   numbers->count = 0;
   for (int32_t p = stages ? 0 : at->pp; p < (stages ? sizes->pp : at->pp + 1); p++) {
     bool here = (axes & REBUILD_ENDS) == 0 || p == 0 || p == sizes->pp - 1;
-    for (int32_t d = replicas ? 0 : at->dp; here && d < (replicas ? sizes->dp : at->dp + 1); d++) {
+    for (int32_t d = 0; here && d < sizes->dp; d++) {
       const struct lumos_parallel column = {
           .tp = at->tp, .pp = p, .dp = d, .cp = at->cp > 0 ? at->cp : 0, .ep = LUMOS_ABSENT_INT};
-      list_column(sizes, column, axes, numbers);
+      if (is_together(sizes, at->dp, d, axes)) {
+        list_column(sizes, column, axes, numbers);
+      }
     }
   }
 }

@@ -11,7 +11,8 @@ enum rebuild_axis {
   REBUILD_DATA = 4,
   REBUILD_ENDS = 8,
   REBUILD_CONTEXT = 16,
-  REBUILD_AXES = 32 /* sets of these */
+  REBUILD_EXPERT = 32, /* replicas in a row, which share experts; then those along data have the same experts */
+  REBUILD_AXES = 64    /* sets of these */
 };
 
 /* Along which axes the ranks of a recorded group differ: as far as their places are known, by their numbers where they
@@ -21,6 +22,11 @@ unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_g
 
 /* Along which those do that take part in a recorded collective, and whether that is of the ends alone. */
 unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective);
+
+/* What those have in common that are together with a rank along such axes: equal for all of them, for others not. */
+enum { REBUILD_PLACES = 5 };
+void rebuild_axes_place(const struct lumos_parallel *sizes, const struct lumos_parallel *at, unsigned axes,
+                        uint32_t place[REBUILD_PLACES]);
 
 /* A send and what it is received by; a short one does not wait for that, and is rooted. */
 static inline bool rebuild_is_pair(const struct lumos_collective *collective) {

@@ -345,7 +345,7 @@ static bool is_for_replicas(const struct lumos_job *job, const struct lumos_task
   for (size_t g = 0; g < job->groups.count; g++) {
     role = job->groups.items[g].id == group ? job->groups.items[g].role : role;
   }
-  return role != LUMOS_TENSOR && role != LUMOS_PIPELINE && role != LUMOS_CONTEXT;
+  return role != LUMOS_TENSOR && role != LUMOS_PIPELINE && role != LUMOS_CONTEXT && role != LUMOS_EXPERT;
 }
 
 uint32_t rebuild_block_sum(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {

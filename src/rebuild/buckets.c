@@ -68,6 +68,10 @@ static size_t *list_turns(const struct rebuild_gradient *gradients, size_t count
   return turns;
 }
 
+static bool is_filled(const struct rebuild_filling *filling, const struct rebuild_gradient *gradient) {
+  return filling->of == REBUILD_FILL_ALL || gradient->of_experts == (filling->of == REBUILD_FILL_EXPERTS);
+}
+
 static void add_gradient(struct rebuild_bucket *open, const struct rebuild_gradient *gradient, int64_t bytes,
                          size_t turn) {
   open->elements += gradient->elements;
@@ -100,7 +104,7 @@ void rebuild_buckets_fill(const struct rebuild_filling *filling, const struct re
   int32_t layer = LUMOS_ABSENT_INT;
   for (size_t i = 0; i < count; i++) {
     const struct rebuild_gradient *gradient = &gradients[turns[i]];
-    if (gradient->part == LUMOS_PART_HEAD && gradient->elements == shared) {
+    if (!is_filled(filling, gradient) || (gradient->part == LUMOS_PART_HEAD && gradient->elements == shared)) {
       continue;
     }
     int64_t bytes = rebuild_gradient_bytes(filling, gradient), limit = limit_of(filling, buckets->count);
@@ -109,6 +113,7 @@ void rebuild_buckets_fill(const struct rebuild_filling *filling, const struct re
     }
     layer = gradient->layer >= 0 ? gradient->layer : layer;
     add_gradient(&open, gradient, bytes, turns[i]);
+    open.of_experts = filling->of == REBUILD_FILL_EXPERTS;
     if (!filling->before && open.bytes >= limit) {
       close_bucket(buckets, &open);
     }
@@ -129,10 +134,13 @@ static int64_t padding_of(int64_t recorded) {
 
 static bool is_as_large(int64_t bytes, int64_t recorded) { return llabs(bytes - recorded) <= padding_of(recorded); }
 
-static bool comes_to(const struct rebuild_filling *filling, const struct rebuild_gradient *gradients, size_t count,
-                     const int64_t *recorded, size_t recorded_count) {
+static bool come_to(const struct rebuild_filling *filling, enum rebuild_filled of,
+                    const struct rebuild_gradient *gradients, size_t count, const int64_t *recorded,
+                    size_t recorded_count) {
   struct rebuild_buckets buckets = {0};
-  rebuild_buckets_fill(filling, gradients, count, &buckets);
+  struct rebuild_filling own = *filling;
+  own.of = of;
+  rebuild_buckets_fill(&own, gradients, count, &buckets);
   size_t same = 0;
   for (size_t i = 0; i < recorded_count && buckets.count == recorded_count; i++) {
     same += is_as_large(buckets.items[i].bytes, recorded[i]);
@@ -144,36 +152,56 @@ static bool comes_to(const struct rebuild_filling *filling, const struct rebuild
 }
 
 static bool try_limit(struct rebuild_filling *filling, int64_t bytes, bool before,
-                      const struct rebuild_gradient *gradients, size_t count, const int64_t *recorded,
-                      size_t recorded_count) {
+                      const struct rebuild_gradient *gradients, size_t count,
+                      const struct rebuild_recorded_buckets *recorded) {
   filling->bucket_bytes = bytes;
   filling->before = before;
-  return comes_to(filling, gradients, count, recorded, recorded_count);
+  return come_to(filling, filling->of, gradients, count, recorded->others, recorded->other_count) &&
+         (recorded->expert_count == 0 ||
+          come_to(filling, REBUILD_FILL_EXPERTS, gradients, count, recorded->experts, recorded->expert_count));
 }
 
-void rebuild_filling_find(struct rebuild_filling *filling, const struct rebuild_gradient *gradients, size_t count,
-                          const int64_t *recorded, size_t recorded_count) {
+/* As those of one kind show. */
+static bool try_sizes(struct rebuild_filling *filling, const int64_t *sizes, size_t size_count,
+                      const struct rebuild_gradient *gradients, size_t count,
+                      const struct rebuild_recorded_buckets *recorded) {
   enum { MOST = 256 }; /* sizes that are tried; chosen: more buckets are as large as some of these */
-  int64_t smallest = 0, likely = filling->bucket_bytes;
-  size_t tried = recorded_count < MOST ? recorded_count : MOST;
   for (int before = 0; before <= 1; before++) {
-    if (likely != 0 && try_limit(filling, likely, before, gradients, count, recorded, recorded_count)) {
-      return;
-    }
-  }
-  if (try_limit(filling, 0, false, gradients, count, recorded, recorded_count)) {
-    return;
-  }
-  for (int before = 0; before <= 1; before++) {
-    for (size_t i = 0; i < tried; i++) {
-      int64_t limit = recorded[i] + (before ? padding_of(recorded[i]) : -padding_of(recorded[i]));
-      if (try_limit(filling, limit, before, gradients, count, recorded, recorded_count)) {
-        return;
+    for (size_t i = 0; i < (size_count < MOST ? size_count : MOST); i++) {
+      int64_t limit = sizes[i] + (before ? padding_of(sizes[i]) : -padding_of(sizes[i]));
+      if (try_limit(filling, limit, before, gradients, count, recorded)) {
+        return true;
       }
     }
   }
-  for (size_t i = 0; i + 1 < recorded_count; i++) {
-    smallest = smallest == 0 || recorded[i] < smallest ? recorded[i] : smallest;
+  return false;
+}
+
+static bool try_all(struct rebuild_filling *filling, int64_t likely, const struct rebuild_gradient *gradients,
+                    size_t count, const struct rebuild_recorded_buckets *recorded) {
+  for (int before = 0; before <= 1; before++) {
+    if (likely != 0 && try_limit(filling, likely, before, gradients, count, recorded)) {
+      return true;
+    }
+  }
+  return try_limit(filling, 0, false, gradients, count, recorded) ||
+         try_sizes(filling, recorded->others, recorded->other_count, gradients, count, recorded) ||
+         try_sizes(filling, recorded->experts, recorded->expert_count, gradients, count, recorded);
+}
+
+/* Of resized ones all may come to it, as where no more than experts changed. */
+void rebuild_filling_find(struct rebuild_filling *filling, const struct rebuild_gradient *gradients, size_t count,
+                          const struct rebuild_recorded_buckets *recorded) {
+  int64_t smallest = 0, likely = filling->bucket_bytes;
+  bool resized = filling->resized;
+  filling->resized = false;
+  bool found = try_all(filling, likely, gradients, count, recorded);
+  filling->resized = resized;
+  if (found || (resized && try_all(filling, likely, gradients, count, recorded))) {
+    return;
+  }
+  for (size_t i = 0; i + 1 < recorded->other_count; i++) {
+    smallest = smallest == 0 || recorded->others[i] < smallest ? recorded->others[i] : smallest;
   }
   filling->bucket_bytes = smallest;
   filling->before = false;

@@ -17,16 +17,25 @@ static bool is_op(const struct lumos_job *job, uint32_t span, const char *name) 
   return span != LUMOS_NONE && strcmp(lumos_string(job->strings, job->spans.items[span].name), name) == 0;
 }
 
-/* Rows and columns of the first input; 0: it is no matrix. */
+/* In the number of rows: they are those of several matrices, as experts have them. */
+static const uint32_t OF_SEVERAL = UINT32_C(1) << 31U;
+
+/* Rows and columns of the first input, with rows of several matrices together; 0: it is none. */
 static uint64_t matrix_of(const struct lumos_job *job, uint32_t span) {
   struct program_dimensions inputs[SHAPE_INPUTS];
   if (job->spans.items[span].shapes == LUMOS_NO_STRING) {
     return 0;
   }
   program_shape_read(lumos_string(job->strings, job->spans.items[span].shapes), inputs);
-  const int64_t *sides = inputs[0].of;
-  bool matrix = inputs[0].count == 2 && sides[0] > 0 && sides[0] < INT32_MAX && sides[1] > 0 && sides[1] < INT32_MAX;
-  return matrix ? lumos_key_pair((uint32_t)sides[0], (uint32_t)sides[1]) : 0;
+  bool matrix = inputs[0].count == 2 || inputs[0].count == 3;
+  __int128 rows = 1;
+  for (int i = 0; i < inputs[0].count && matrix; i++) {
+    matrix = inputs[0].of[i] > 0 && inputs[0].of[i] < INT32_MAX;
+    rows *= i + 1 < inputs[0].count ? inputs[0].of[i] : 1;
+  }
+  return matrix && rows < INT32_MAX ? lumos_key_pair((uint32_t)rows | (inputs[0].count == 3 ? OF_SEVERAL : 0),
+                                                     (uint32_t)inputs[0].of[inputs[0].count - 1])
+                                    : 0;
 }
 
 static void find_weights(struct search *search) {
@@ -54,7 +63,7 @@ static int64_t converted(const struct search *search, uint32_t t) {
   (void)lumos_dtype_recorded(dtypes, 1, &was);
   uint64_t matrix = to == 2 && was == 4 ? matrix_of(from, op) : 0;
   bool weight = matrix != 0 && lumos_known_number(&search->weights, matrix) != LUMOS_NO_NUMBER;
-  return weight ? (int64_t)(matrix >> 32U) * (int64_t)(matrix & UINT32_MAX) : 0;
+  return weight ? (int64_t)((uint32_t)(matrix >> 32U) & ~OF_SEVERAL) * (int64_t)(matrix & UINT32_MAX) : 0;
 }
 
 struct rebuild_conversions rebuild_strip_conversions(struct lumos_job *built, const struct lumos_job *from) {

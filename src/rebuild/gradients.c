@@ -6,7 +6,9 @@
 #include "program/checkpoint.h"
 #include "program/parameters.h"
 #include "program/shapes.h"
+#include "rebuild/plan.h"
 #include "rebuild/roles.h"
+#include "transform/experts.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ struct search {
   const uint32_t *likes; /* NULL: the job is `from` */
   uint32_t *kernels;     /* by task: the last kernel on its rank's compute stream that it launches; LUMOS_NONE */
   int32_t first, last;   /* micro-batches */
+  int64_t experts;       /* of a layer on a rank; 0: there are none */
 };
 
 static bool is_asked_for(const struct search *search, const struct lumos_task *task) {
@@ -53,6 +56,17 @@ static uint32_t gradient_around(const struct search *search, uint32_t t, uint32_
     *with_shapes = strcmp(name, ACCUMULATES) == 0 ? span : *with_shapes;
   }
   return found;
+}
+
+/* Experts have one weight together, or two. */
+static bool is_of_experts(const struct search *search, uint32_t span) {
+  const struct lumos_job *from = search->from;
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  if (search->experts == 0 || span == LUMOS_NONE || from->spans.items[span].shapes == LUMOS_NO_STRING) {
+    return false;
+  }
+  program_shape_read(lumos_string(from->strings, from->spans.items[span].shapes), inputs);
+  return inputs[0].count == 3 && inputs[0].of[0] == search->experts;
 }
 
 static int64_t elements_of(const struct lumos_job *from, uint32_t span) {
@@ -82,7 +96,8 @@ static void add_gradient(const struct search *search, uint32_t t, uint32_t kerne
                                       .layer = task->layer,
                                       .elements = elements_of(search->from, shapes),
                                       .part = part,
-                                      .number_size = size};
+                                      .number_size = size,
+                                      .of_experts = is_of_experts(search, shapes)};
   lumos_vector_push(&search->gradients->items, gradient);
 }
 
@@ -238,7 +253,10 @@ static void drop_leftovers(struct rebuild_gradients *gradients, const struct lum
 
 static void search_job(struct rebuild_gradients *gradients, const struct lumos_job *job, const struct lumos_job *from,
                        const uint32_t *likes, enum rebuild_gradients_of of) {
-  struct search search = {gradients, job, from, likes, find_kernels(job), 1, -1};
+  struct search search = {gradients, job, from, likes, find_kernels(job), 1, -1, 0};
+  if (from->models.count > 0) {
+    search.experts = lumos_experts_find(from, from->models.items[0].hidden, 0).count;
+  }
   for (size_t t = 0; t < job->tasks.count; t++) {
     int32_t micro_batch = job->tasks.items[t].micro_batch;
     search.last = micro_batch > search.last ? micro_batch : search.last;
@@ -278,13 +296,14 @@ static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64
 static void look_at_recorded(struct rebuild_gradients *gradients, const struct lumos_job *from) {
   struct rebuild_gradients recorded = {0};
   int64_t sum = 0, head = 0, embedding = 0;
+  bool shared = from->models.count > 0 && rebuild_experts_of(&from->models.items[0].sizes) > 1;
   search_job(&recorded, from, from, NULL, REBUILD_LAST_MICRO_BATCH);
   for (size_t i = 0; i < recorded.items.count; i++) {
     const struct rebuild_gradient *gradient = &recorded.items.items[i];
     const struct rebuild_gradient *first = &recorded.items.items[0];
     if (gradient->rank == first->rank && gradient->step == first->step) {
       lumos_vector_push(&gradients->like, *gradient);
-      sum += gradient->elements;
+      sum += shared && gradient->of_experts ? 0 : gradient->elements;
       head = gradient->part == LUMOS_PART_HEAD && gradient->elements > head ? gradient->elements : head;
       embedding =
           gradient->part == LUMOS_PART_EMBEDDING && gradient->elements > embedding ? gradient->elements : embedding;

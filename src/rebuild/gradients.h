@@ -11,14 +11,15 @@ struct rebuild_gradient {
   int64_t elements;
   uint8_t part;
   int number_size; /* bytes of a number of it; 0: not known */
+  bool of_experts; /* of a weight of all experts that a rank has in a layer */
 };
 
 struct rebuild_gradients {
   LUMOS_VECTOR(struct rebuild_gradient) items; /* by rank, step and time */
   LUMOS_VECTOR(struct rebuild_gradient) like;  /* of the first recorded rank and step that has some */
   bool tied;                                   /* the head's weights are the embedding's */
-  int64_t elements;                            /* that a recorded rank reduces in a step, what is shared once */
-  bool recorded;                               /* sizes come from recorded shapes; else from the model description */
+  int64_t elements; /* that a recorded rank reduces with all replicas in a step, what is shared once */
+  bool recorded;    /* sizes come from recorded shapes; else from the model description */
 };
 
 enum rebuild_gradients_of { REBUILD_LAST_MICRO_BATCH, REBUILD_LATER_MICRO_BATCHES }; /* later: all but the first */

@@ -77,10 +77,8 @@ void rebuild_groups_free(struct rebuild_groups *groups) {
 
 static uint32_t number_group(struct rebuild_groups *groups, uint32_t number, const struct lumos_parallel *at) {
   unsigned axes = groups->classes.items[number].axes;
-  const uint32_t label[] = {number, (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp,
-                            (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp,
-                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp,
-                            (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)at->cp};
+  uint32_t label[1 + REBUILD_PLACES] = {number};
+  rebuild_axes_place(&groups->plan->model.sizes, at, axes, label + 1);
   return lumos_number_of(&groups->built, rebuild_label(&groups->labels, label, sizeof label / sizeof *label));
 }
 

@@ -274,12 +274,8 @@ static uint32_t label_collective(struct rebuild_joining *joining, const struct r
                                  uint32_t like) {
   unsigned axes = joining->axes[collective];
   uint32_t lane = joining->from->tasks.items[like].lane;
-  const uint32_t label[] = {axes,
-                            joining->turns[(size_t)lane * REBUILD_AXES + axes],
-                            (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)rank->at.tp,
-                            (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)rank->at.pp,
-                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)rank->at.dp,
-                            (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)rank->at.cp};
+  uint32_t label[2 + REBUILD_PLACES] = {axes, joining->turns[(size_t)lane * REBUILD_AXES + axes]};
+  rebuild_axes_place(&joining->plan->model.sizes, &rank->at, axes, label + 2);
   return rebuild_label(&joining->labels, label, sizeof label / sizeof *label);
 }
 
@@ -310,7 +306,7 @@ void rebuild_join(struct rebuild_joining *joining, const struct rebuild_rank *ra
   for (uint32_t i = joining->first[like]; i < joining->first[like + 1]; i++) {
     uint32_t collective = joining->of[i];
     unsigned axes = joining->axes[collective];
-    bool among = (axes & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0 && axes != REBUILD_CONTEXT;
+    bool among = (axes & (REBUILD_PIPELINE | REBUILD_TENSOR)) == 0 && axes != REBUILD_CONTEXT && axes != REBUILD_EXPERT;
     int64_t bytes = joining->from->collectives.items[collective].bytes;
     bool scales = among && (bytes == LUMOS_ABSENT || bytes > SCALARS);
     struct operation operation = {collective, scales && item != NULL ? item->transfers : 0, rank, task};

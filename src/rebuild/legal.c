@@ -310,8 +310,8 @@ static void read_slots(const struct rebuild_rank *rank, int32_t step, struct reb
   }
 }
 
-/* Sums of gradients stand between the pieces of layers; what shards of a layer, or of a sequence, tell each other is
- * none. */
+/* Sums of gradients stand between the pieces of layers; what shards of a layer, of a sequence, or of its experts tell
+ * each other is none. */
 static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_block *block) {
   const struct lumos_job *job = blocks->job;
   for (uint32_t d = 0; d < block->device_count && block->part == 0 && !block->transfers; d++) {
@@ -320,7 +320,8 @@ static bool sums_up(const struct rebuild_blocks *blocks, const struct rebuild_bl
     bool shards = false;
     for (size_t g = 0; g < job->groups.count; g++) {
       uint8_t role = job->groups.items[g].role;
-      shards = shards || (job->groups.items[g].id == group && (role == LUMOS_TENSOR || role == LUMOS_CONTEXT));
+      shards = shards || (job->groups.items[g].id == group &&
+                          (role == LUMOS_TENSOR || role == LUMOS_CONTEXT || role == LUMOS_EXPERT));
     }
     if (task->kind == LUMOS_COLLECTIVE && !shards) {
       return true;

@@ -43,7 +43,12 @@ struct rebuild_plan {
 /* Ranks that share each sequence; 1: each has whole ones. */
 static inline int32_t rebuild_contexts_of(const struct lumos_parallel *sizes) { return sizes->cp > 0 ? sizes->cp : 1; }
 
-/* Ranks with the same parameters, which sum their gradients; at least 1. */
+/* Replicas in a row that share the experts of layers; 1: each has all. */
+static inline int32_t rebuild_experts_of(const struct lumos_parallel *sizes) {
+  return sizes->ep > 0 && sizes->dp > 0 && sizes->dp % sizes->ep == 0 ? sizes->ep : 1;
+}
+
+/* Ranks with the same parameters but for experts, which sum their gradients; at least 1. */
 static inline int32_t rebuild_copies_of(const struct lumos_parallel *sizes) {
   return (sizes->dp > 0 ? sizes->dp : 1) * rebuild_contexts_of(sizes);
 }

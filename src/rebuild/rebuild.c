@@ -67,6 +67,11 @@ static int32_t contexts_asked(const struct lumos_job *job, const struct lumos_re
   return asked->contexts > 0 ? asked->contexts : were;
 }
 
+static int32_t experts_asked(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  int32_t were = job->models.count == 0 ? 1 : rebuild_experts_of(&job->models.items[0].sizes);
+  return asked->experts > 0 ? asked->experts : were;
+}
+
 /* In how many parts tensor-parallel ranks will have a sequence between halves of layers. */
 static int32_t sequence_parts(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   enum lumos_switch will = asked->sequence_parallel != 0 ? asked->sequence_parallel : lumos_parts_recorded(job);
@@ -446,12 +451,27 @@ static bool change_contexts(struct lumos_job *job, const struct lumos_rebuild *a
   return were == will || lumos_reshape_contexts(job, will, error);
 }
 
+/* The same of experts; how tokens come to them shows where ranks exchange these. */
+static bool change_experts(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  const struct lumos_rebuild as_recorded = {.experts = 0};
+  int32_t were = experts_asked(job, &as_recorded), will = experts_asked(job, asked);
+  if (were == 1 && will > 1) {
+    return lumos_fail(error,
+                      "--ep %d: no expert-parallel group was recovered from the recording, so what its ranks would "
+                      "exchange is not known; record a run with expert groups (--expert-model-parallel-size 2, "
+                      "--moe-token-dispatcher-type alltoall)",
+                      will);
+  }
+  return were == will || lumos_reshape_experts(job, will, error);
+}
+
 /* Do tasks have other sizes then? */
 static bool changes_sizes(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   const struct lumos_rebuild as_recorded = {.shards = 0};
   bool parts = asked->sequence_parallel != 0 && lumos_parts_recorded(job) != asked->sequence_parallel;
   return shards_asked(job, asked) != shards_asked(job, &as_recorded) || parts ||
-         contexts_asked(job, asked) != contexts_asked(job, &as_recorded);
+         contexts_asked(job, asked) != contexts_asked(job, &as_recorded) ||
+         experts_asked(job, asked) != experts_asked(job, &as_recorded);
 }
 
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
@@ -528,7 +548,7 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, stru
       (asked->shards > 0 && !lumos_reshape_shards(job, contexts_asked(job, asked), asked->shards, error))) {
     return false;
   }
-  return change_sequence(job, asked, error);
+  return change_sequence(job, asked, error) && change_experts(job, asked, error);
 }
 
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,

@@ -25,9 +25,24 @@ static bool passes_on(const struct lumos_job *job) {
   return passes;
 }
 
+/* Is every group that exchanges what experts work on one of replicas in a row, as in Megatron-LM without tensor
+ * parallelism? */
+static bool shares_in_rows(const struct lumos_job *job, const struct lumos_parallel *sizes) {
+  bool rows = sizes->tp <= 1 && rebuild_contexts_of(sizes) == 1 && rebuild_experts_of(sizes) == sizes->ep;
+  for (size_t c = 0; c < job->collectives.count && rows; c++) {
+    const struct lumos_collective *collective = &job->collectives.items[c];
+    bool exchanges = strcmp(lumos_string(job->strings, collective->op), "all_to_all") == 0;
+    rows = !exchanges || rebuild_axes_of_collective(job, collective) == REBUILD_EXPERT;
+  }
+  return rows;
+}
+
 static bool check_axes(const struct lumos_job *job, const struct lumos_parallel *sizes, struct lumos_error *error) {
-  if (sizes->ep != LUMOS_ABSENT_INT && sizes->ep > 1) {
-    return lumos_fail(error, "a job with expert parallelism cannot be planned anew yet");
+  if (sizes->ep != LUMOS_ABSENT_INT && sizes->ep > 1 && !shares_in_rows(job, sizes)) {
+    return lumos_fail(error,
+                      "a job with expert parallelism can be planned anew where data-parallel ranks in a row share the "
+                      "experts, and no tensors or sequences; record a job of one tensor-parallel rank "
+                      "(--tensor-model-parallel-size 1)");
   }
   return rebuild_contexts_of(sizes) == 1 || !passes_on(job) ||
          lumos_fail(error,
@@ -363,6 +378,32 @@ static bool check_stages(const struct rebuild_recorded *recorded, struct lumos_e
                     "record the names of modules (with_modules=True)");
 }
 
+/* Within what autograd does where it has a gradient? */
+static bool accumulates(const struct lumos_job *job, const struct lumos_task *task) {
+  uint32_t span = task->call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task->call].span;
+  while (span != LUMOS_NONE &&
+         strcmp(lumos_string(job->strings, job->spans.items[span].name), "torch::autograd::AccumulateGrad") != 0) {
+    span = job->spans.items[span].parent;
+  }
+  return span != LUMOS_NONE;
+}
+
+static void look_at_additions(struct rebuild_recorded *recorded) {
+  enum { MUCH = 50 }; /* one in so many of what computes. Chosen: biases and norms take less */
+  const struct lumos_job *job = recorded->job;
+  __int128 adding = 0, all = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool back = task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT;
+    if (back && task->step == recorded->base && task->micro_batch == recorded->pipeline.micro_batches - 1 &&
+        lumos_on_stream(job, task) && !lumos_is_communication(task->kind)) {
+      all += task->dur;
+      adding += accumulates(job, task) ? task->dur : 0;
+    }
+  }
+  recorded->adds = adding * MUCH > all;
+}
+
 bool rebuild_recorded_alike(const struct rebuild_recorded *recorded, const struct rebuild_recorded *other) {
   const struct rebuild_pipeline *a = &recorded->pipeline, *b = &other->pipeline;
   return recorded->layers == other->layers && a->stages == b->stages && a->chunks == b->chunks &&
@@ -380,6 +421,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
       .pipeline = {.stages = at_least_one(model->sizes.pp), .chunks = 1, .inference = !rebuild_goes_back(job)},
       .replicas = at_least_one(model->sizes.dp),
       .contexts = rebuild_contexts_of(&model->sizes),
+      .experts = rebuild_experts_of(&model->sizes),
       .layers = model->layers > 0 ? model->layers : 0};
   rebuild_steps_list(&recorded->steps, blocks);
   recorded->base = recorded->steps.items[step];
@@ -405,6 +447,7 @@ bool rebuild_recorded_read(struct rebuild_recorded *recorded, const struct rebui
     return false;
   }
   look_at_sums(recorded);
+  look_at_additions(recorded);
   recorded->pipeline.schedule = find_schedule(recorded);
   recorded->pipeline.joint = recorded->pipeline.joint || (!would_join(recorded) && shares_streams(recorded));
   return true;

@@ -11,13 +11,14 @@ struct rebuild_recorded {
   const struct rebuild_blocks *blocks;
   const struct lumos_job *job;
   struct rebuild_steps steps;
-  int32_t base;                     /* the number of that step */
-  struct rebuild_passes *passes;    /* by rank */
-  uint8_t *exchanges;               /* by block of that step: enum rebuild_transfer, added up; 0: none */
-  struct rebuild_pipeline pipeline; /* schedule: 0 where the order of passes is that of none */
-  int32_t replicas, contexts, layers;
+  int32_t base;                                /* the number of that step */
+  struct rebuild_passes *passes;               /* by rank */
+  uint8_t *exchanges;                          /* by block of that step: enum rebuild_transfer, added up; 0: none */
+  struct rebuild_pipeline pipeline;            /* schedule: 0 where the order of passes is that of none */
+  int32_t replicas, contexts, experts, layers; /* experts: replicas in a row that share these */
   int64_t shared_bytes; /* of the gradient that the ends of the pipeline sum, for they share those weights; 0: none */
   bool sums;            /* the last micro-batch's pass back has collectives that the first one's lacks: over replicas */
+  bool adds;            /* that pass takes long to add its gradients to those that are there */
   bool apart;           /* gradients of weights have passes of their own */
   bool parts;           /* they can be put off: every layer of a backward pass shows them */
   bool sharded;         /* every replica updates a part of the parameters, and gathers the others */

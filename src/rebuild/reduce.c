@@ -20,7 +20,13 @@
 /* Large elementwise kernels reach nine tenths of the data sheet's bandwidth; chosen, as of those of real traces. */
 enum { REACHED_PERCENT = 90 };
 
-enum channel_of { OF_REPLICAS, OF_ENDS, OF_ALL }; /* who takes part */
+enum channel_of {
+  OF_REPLICAS,
+  OF_ENDS,
+  OF_ALL,
+  OF_EXPERTS,
+  CHANNELS
+}; /* who takes part; those with the same experts */
 
 struct operation { /* of one member */
   uint32_t channel, order, task;
@@ -38,6 +44,7 @@ struct reduction {
   bool replicas;        /* are new, or reduce in another way */
   bool again;           /* they do in the recording: gradients are divided there */
   bool ends;            /* of the pipeline are new, and share the embedding */
+  bool experts;         /* are shared by some replicas, and reduced by the others */
   int64_t bucket_bytes; /* that are asked for; 0: as recorded, or as PyTorch, or Megatron-LM, does by itself */
   bool overlaps;        /* as soon as a bucket is full; else after the last backward pass */
   bool shards;          /* every replica updates its share of the parameters, and all gather them */
@@ -60,7 +67,7 @@ struct reducing {
   double bandwidth;                       /* bytes a ns of the GPU's memory; 0: not known */
   struct rebuild_divisions divisions;     /* as recorded, of gradients that are reduced anew */
   struct rebuild_conversions conversions; /* of weights, which a new distributed optimizer does instead */
-  int32_t stream;
+  uint32_t streams[2];                    /* the first rank's lane, one a rank: for all, and for experts' gradients */
   uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
   uint32_t *starts;   /* by task: the communication that it launches; LUMOS_NONE */
   struct lumos_numbering labels, numbers;
@@ -88,6 +95,13 @@ static void list_copies(struct numbers *ranks, const struct reducing *reducing, 
   }
 }
 
+static void list_owners(struct numbers *ranks, const struct reducing *reducing, struct lumos_parallel place) {
+  int32_t shared = rebuild_experts_of(&reducing->sizes);
+  for (place.dp %= shared; place.dp < reducing->sizes.dp; place.dp += shared) {
+    add_number(ranks, reducing, place);
+  }
+}
+
 static void list_ranks(struct numbers *ranks, const struct reducing *reducing, const struct lumos_parallel *own,
                        enum channel_of of) {
   const struct lumos_parallel *sizes = &reducing->sizes;
@@ -97,6 +111,9 @@ static void list_ranks(struct numbers *ranks, const struct reducing *reducing, c
   }
   if (of == OF_REPLICAS) {
     list_copies(ranks, reducing, *own);
+  }
+  if (of == OF_EXPERTS) {
+    list_owners(ranks, reducing, *own);
   }
   for (int32_t rank = 0; rank < sizes->tp * sizes->pp * rebuild_copies_of(sizes) && of == OF_ALL; rank++) {
     lumos_vector_push(ranks, rank);
@@ -115,8 +132,11 @@ static struct channel new_channel(const struct reducing *reducing, const struct 
 
 static uint32_t channel_for(struct reducing *reducing, uint32_t rank, enum channel_of of) {
   const struct lumos_parallel *own = at(reducing, rank);
-  const uint32_t label[] = {of, of == OF_ALL ? 0 : (uint32_t)own->tp, of == OF_REPLICAS ? (uint32_t)own->pp : 0,
-                            of == OF_ENDS ? (uint32_t)own->dp : 0, of == OF_ENDS ? (uint32_t)own->cp : 0};
+  bool reduces = of == OF_REPLICAS || of == OF_EXPERTS;
+  int32_t place = of == OF_EXPERTS ? own->dp % rebuild_experts_of(&reducing->sizes) : own->dp;
+  const uint32_t label[] = {of, of == OF_ALL ? 0 : (uint32_t)own->tp, reduces ? (uint32_t)own->pp : 0,
+                            of == OF_ENDS || of == OF_EXPERTS ? (uint32_t)place : 0,
+                            of == OF_ENDS ? (uint32_t)own->cp : 0};
   uint32_t number =
       lumos_number_of(&reducing->numbers, rebuild_label(&reducing->labels, label, sizeof label / sizeof *label));
   if (number == reducing->channels.count) {
@@ -141,7 +161,7 @@ static uint32_t start(struct reducing *reducing, struct rebuild_library_writer *
                       uint32_t *done) {
   uint32_t channel = channel_for(reducing, rank, of);
   struct operation operation = {.channel = channel,
-                                .order = reducing->orders[3 * rank + of]++,
+                                .order = reducing->orders[CHANNELS * rank + of]++,
                                 .what = collective_of(reducing, channel, op, kernel, bytes)};
   operation.task = rebuild_library_start(writer, &operation.what, computed, done);
   if (reducing->rooms.awaited && computed != LUMOS_NONE) {
@@ -193,8 +213,8 @@ static uint32_t divide_again(const struct reducing *reducing, struct rebuild_lib
 
 /* ---- a rank's step ---- */
 
-struct round { /* a rank's step */
-  uint32_t rank, main, compute, stream;
+struct round {                                   /* a rank's step */
+  uint32_t rank, main, compute, stream, experts; /* streams: of all, and of experts' gradients */
   int32_t step;
   uint32_t finish, updated; /* the last task of the main thread that is of a pass, and of the optimizer */
   struct rebuild_buckets buckets;
@@ -216,14 +236,24 @@ static struct rebuild_library_writer writer_at(const struct reducing *reducing, 
                                          .label = label};
 }
 
+static enum channel_of channel_of(const struct rebuild_bucket *bucket) {
+  return bucket->of_experts ? OF_EXPERTS : OF_REPLICAS;
+}
+
+static int32_t copies_of(const struct reducing *reducing, const struct rebuild_bucket *bucket) {
+  int32_t copies = rebuild_copies_of(&reducing->sizes);
+  return bucket->of_experts ? copies / rebuild_experts_of(&reducing->sizes) : copies;
+}
+
 static void reduce_bucket(struct reducing *reducing, const struct round *round, struct rebuild_bucket *bucket,
                           uint32_t after, uint32_t kernel) {
   struct rebuild_library_writer writer = writer_at(reducing, round, after, LUMOS_BACKWARD);
   bool shards = reducing->reduction.shards;
+  writer.stream = bucket->of_experts ? round->experts : round->stream;
   uint32_t computed = reducing->reduction.again ? divide_again(reducing, &writer, round->rank, bucket->bytes, kernel)
                                                 : divide(reducing, &writer, bucket->bytes, kernel);
   bucket->task =
-      start(reducing, &writer, round->rank, OF_REPLICAS, shards ? "reduce_scatter" : "all_reduce",
+      start(reducing, &writer, round->rank, channel_of(bucket), shards ? "reduce_scatter" : "all_reduce",
             shards ? "ncclDevKernel_ReduceScatter" : "ncclDevKernel_AllReduce", bucket->bytes, computed, &bucket->done);
 }
 
@@ -257,23 +287,47 @@ static void hold_next(const struct reducing *reducing, const struct round *round
 static void wait_for_buckets(const struct reducing *reducing, const struct round *round, uint32_t after,
                              uint8_t phase) {
   struct rebuild_library_writer writer = writer_at(reducing, round, after, phase);
-  for (size_t i = 0; i < round->buckets.count; i++) {
-    rebuild_library_wait(&writer, round->buckets.items[i].done);
-  }
-  if (round->buckets.count > 0) {
-    hold_next(reducing, round, &writer, after, round->buckets.items[round->buckets.count - 1].task);
+  for (int experts = 0; experts <= 1; experts++) {
+    const struct rebuild_bucket *last = NULL;
+    for (size_t i = 0; i < round->buckets.count; i++) {
+      if (round->buckets.items[i].of_experts == experts) {
+        last = &round->buckets.items[i];
+        rebuild_library_wait(&writer, last->done);
+      }
+    }
+    if (last != NULL) {
+      hold_next(reducing, round, &writer, after, last->task);
+    }
   }
 }
 
+/* Experts that all replicas share have nobody to be reduced with. */
+static void fill_buckets(const struct reducing *reducing, const struct rebuild_gradient *gradients, size_t count,
+                         struct rebuild_buckets *buckets) {
+  struct rebuild_filling filling = reducing->filling;
+  int32_t shared = rebuild_experts_of(&reducing->sizes);
+  filling.of = shared > 1 ? REBUILD_FILL_OTHERS : REBUILD_FILL_ALL;
+  rebuild_buckets_fill(&filling, gradients, count, buckets);
+  if (reducing->reduction.experts) {
+    filling.of = REBUILD_FILL_EXPERTS;
+    rebuild_buckets_fill(&filling, gradients, count, buckets);
+  }
+}
+
+/* Behind the last pass those of experts come last. */
 static void reduce_buckets(struct reducing *reducing, struct round *round) {
   bool overlaps = reducing->reduction.overlaps;
   uint32_t last = kernel_before(reducing, round, round->finish);
-  for (size_t i = 0; i < round->buckets.count; i++) {
-    struct rebuild_bucket *bucket = &round->buckets.items[i];
-    reduce_bucket(reducing, round, bucket, overlaps ? bucket->after : round->finish, overlaps ? bucket->kernel : last);
-    reducing->buckets += reducing->orders[3 * round->rank] <= round->buckets.count && round->rank == 0;
-    reducing->bytes +=
-        round->rank == 0 && reducing->orders[3 * round->rank] <= round->buckets.count ? bucket->bytes : 0;
+  const uint32_t *orders = &reducing->orders[CHANNELS * round->rank];
+  for (size_t i = 0; i < (overlaps ? 1 : 2) * round->buckets.count; i++) {
+    struct rebuild_bucket *bucket = &round->buckets.items[i % round->buckets.count];
+    if (overlaps || bucket->of_experts == (i >= round->buckets.count)) {
+      reduce_bucket(reducing, round, bucket, overlaps ? bucket->after : round->finish,
+                    overlaps ? bucket->kernel : last);
+      bool first = round->rank == 0 && orders[OF_REPLICAS] + orders[OF_EXPERTS] <= round->buckets.count;
+      reducing->buckets += first;
+      reducing->bytes += first ? bucket->bytes : 0;
+    }
   }
   wait_for_buckets(reducing, round, round->finish, LUMOS_BACKWARD);
 }
@@ -283,7 +337,7 @@ static uint32_t convert_share(struct reducing *reducing, const struct round *rou
                               struct rebuild_library_writer *writer, uint32_t behind) {
   double elements = 0;
   for (size_t i = 0; i < round->buckets.count; i++) {
-    elements += (double)round->buckets.items[i].elements / rebuild_copies_of(&reducing->sizes);
+    elements += (double)round->buckets.items[i].elements / copies_of(reducing, &round->buckets.items[i]);
   }
   const struct rebuild_operation operation = {.op = "aten::_foreach_copy_",
                                               .kernel =
@@ -298,11 +352,14 @@ static void gather_parameters(struct reducing *reducing, struct round *round) {
   struct rebuild_library_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
   uint32_t computed = kernel_before(reducing, round, round->updated);
   computed = reducing->conversions.pace > 0 ? convert_share(reducing, round, &writer, computed) : computed;
-  for (size_t i = 0; i < round->buckets.count; i++) {
-    struct rebuild_bucket *bucket = &round->buckets.items[i];
+  for (size_t i = 0; i < 2 * round->buckets.count; i++) {
+    struct rebuild_bucket *bucket = &round->buckets.items[i % round->buckets.count];
     int64_t bytes = reducing->megatron ? 2 * bucket->elements : bucket->bytes;
-    bucket->task = start(reducing, &writer, round->rank, OF_REPLICAS, "all_gather", "ncclDevKernel_AllGather", bytes,
-                         computed, &bucket->done);
+    writer.stream = bucket->of_experts ? round->experts : round->stream;
+    if (bucket->of_experts == (i >= round->buckets.count)) {
+      bucket->task = start(reducing, &writer, round->rank, channel_of(bucket), "all_gather", "ncclDevKernel_AllGather",
+                           bytes, computed, &bucket->done);
+    }
   }
   wait_for_buckets(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
 }
@@ -364,10 +421,11 @@ static bool do_round(struct reducing *reducing, size_t first, size_t end, struct
   }
   round.main = roles.main;
   round.compute = roles.compute;
-  round.stream = (uint32_t)reducing->job->lanes.count - (uint32_t)reducing->job->ranks.count + round.rank;
+  round.stream = reducing->streams[0] + round.rank;
+  round.experts = reducing->streams[1] + round.rank;
   find_ends(reducing, &round);
   if (reducing->reduction.replicas) {
-    rebuild_buckets_fill(&reducing->filling, gradients, end - first, &round.buckets);
+    fill_buckets(reducing, gradients, end - first, &round.buckets);
     reduce_buckets(reducing, &round);
   }
   if (reducing->reduction.ends) {
@@ -417,14 +475,16 @@ static lumos_string_id find_group(const struct lumos_job *job, uint32_t rank, in
 }
 
 static lumos_string_id add_group(struct reducing *reducing, const struct operation *first, size_t count) {
-  static const char *const names[] = {[OF_REPLICAS] = "gradients", [OF_ENDS] = "embedding", [OF_ALL] = "all_ranks"};
-  static const uint8_t roles[] = {[OF_REPLICAS] = LUMOS_DATA, [OF_ENDS] = LUMOS_PIPELINE, [OF_ALL] = LUMOS_OTHER_ROLE};
+  static const char *const names[CHANNELS] = {
+      [OF_REPLICAS] = "gradients", [OF_ENDS] = "embedding", [OF_ALL] = "all_ranks", [OF_EXPERTS] = "expert_gradients"};
+  static const uint8_t roles[CHANNELS] = {
+      [OF_REPLICAS] = LUMOS_DATA, [OF_ENDS] = LUMOS_PIPELINE, [OF_ALL] = LUMOS_OTHER_ROLE, [OF_EXPERTS] = LUMOS_DATA};
   struct lumos_job *job = reducing->job;
   const struct channel *channel = &reducing->channels.items[first->channel];
   struct lumos_group group = lumos_group_empty;
   struct lumos_text name = LUMOS_TEXT_BUFFER;
   uint32_t rank = lumos_rank_of(job, &job->tasks.items[first->task]);
-  bool again = reducing->reduction.again && channel->of == OF_REPLICAS;
+  bool again = reducing->reduction.again && (channel->of == OF_REPLICAS || channel->of == OF_EXPERTS);
   lumos_string_id recorded = again ? find_group(job, rank, channel->size) : LUMOS_NO_STRING;
   if (recorded != LUMOS_NO_STRING) {
     lumos_text_free(&name);
@@ -583,8 +643,12 @@ static void tell(const struct reducing *reducing) {
 }
 
 static void add_streams(struct reducing *reducing) {
-  for (uint32_t r = 0; r < reducing->job->ranks.count; r++) {
-    (void)rebuild_weave_stream(&reducing->weave, r, reducing->stream);
+  for (int experts = 0; experts <= reducing->reduction.experts; experts++) {
+    int32_t stream = rebuild_free_stream(reducing->job);
+    reducing->streams[experts] = (uint32_t)reducing->job->lanes.count;
+    for (uint32_t r = 0; r < reducing->job->ranks.count; r++) {
+      (void)rebuild_weave_stream(&reducing->weave, r, stream);
+    }
   }
 }
 
@@ -592,6 +656,7 @@ static void close(struct reducing *reducing) {
   lumos_vector_free(&reducing->gradients.items);
   lumos_vector_free(&reducing->gradients.like);
   lumos_vector_free(&reducing->habits.buckets);
+  lumos_vector_free(&reducing->habits.expert_buckets);
   lumos_vector_free(&reducing->divisions);
   lumos_vector_free(&reducing->channels);
   lumos_vector_free(&reducing->operations);
@@ -613,6 +678,17 @@ static bool moves_layers(const struct lumos_model_description *was, const struct
   return was->layers != now->layers || was->sizes.pp != now->sizes.pp || asked->split_count > 0 || asked->chunks > 0;
 }
 
+/* Ranks with the same experts. */
+static int32_t owners_of(const struct lumos_parallel *sizes) {
+  return sizes->dp > 0 ? sizes->dp / rebuild_experts_of(sizes) : 1;
+}
+
+/* Do other ranks share experts, or do they reduce them with somebody and did not, or the other way round? */
+static bool shares_otherwise(const struct lumos_parallel *was, const struct lumos_parallel *now) {
+  return rebuild_experts_of(was) != rebuild_experts_of(now) ||
+         (rebuild_experts_of(now) > 1 && (owners_of(was) > 1) != (owners_of(now) > 1));
+}
+
 /* What is left open is as recorded; new replicas overlap, and share nothing. */
 static struct reduction reduction_for(const struct rebuild_habits *habits, const struct lumos_job *from,
                                       const struct lumos_job *built, const struct lumos_rebuild *asked) {
@@ -620,8 +696,11 @@ static struct reduction reduction_for(const struct rebuild_habits *habits, const
   bool several = rebuild_copies_of(&was->sizes) > 1, ends = now->sizes.pp > 1 && was->sizes.pp <= 1;
   bool differs = moves_layers(was, now, asked) || asked->bucket_mb > 0 || asked->overlap_gradients != 0 ||
                  asked->distributed_optimizer != 0;
-  bool again = several && differs && habits->reduces && !habits->spreads;
-  return (struct reduction){.replicas = rebuild_copies_of(&now->sizes) > 1 && (!several || again),
+  bool again =
+      several && (differs || shares_otherwise(&was->sizes, &now->sizes)) && habits->reduces && !habits->spreads;
+  bool replicas = rebuild_copies_of(&now->sizes) > 1 && (!several || again);
+  return (struct reduction){.replicas = replicas,
+                            .experts = replicas && rebuild_experts_of(&now->sizes) > 1 && owners_of(&now->sizes) > 1,
                             .again = again,
                             .ends = ends,
                             .bucket_bytes = (int64_t)asked->bucket_mb * 1000000,
@@ -656,6 +735,16 @@ static bool weave(struct reducing *reducing, struct lumos_error *error) {
   return rebuild_weave_end(&reducing->weave, done ? error : &unused) && done;
 }
 
+/* Recorded gradients are of as many experts as a rank has now: of as many as it had. */
+static void own_as_recorded(struct reducing *reducing, const struct lumos_job *from) {
+  int64_t were = rebuild_experts_of(&from->models.items[0].sizes), are = rebuild_experts_of(&reducing->sizes);
+  for (size_t i = 0; i < reducing->gradients.like.count; i++) {
+    struct rebuild_gradient *gradient = &reducing->gradients.like.items[i];
+    bool fits = gradient->of_experts && gradient->elements < (INT64_C(1) << 40);
+    gradient->elements = fits ? gradient->elements * are / were : gradient->elements;
+  }
+}
+
 /* Buckets are filled as the recorded ones were, up to the size that is asked for. */
 static void find_filling(struct reducing *reducing, const struct lumos_job *from) {
   const struct reduction *reduction = &reducing->reduction;
@@ -669,9 +758,12 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
                                                .recorded_bytes = reduction->again ? habits->bytes : 0,
                                                .recorded_elements = reducing->gradients.elements,
                                                .resized = lumos_job_edited(from)};
+  reducing->filling.of = rebuild_experts_of(&from->models.items[0].sizes) > 1 ? REBUILD_FILL_OTHERS : REBUILD_FILL_ALL;
   if (reduction->again) {
-    rebuild_filling_find(&reducing->filling, reducing->gradients.like.items, reducing->gradients.like.count,
-                         habits->buckets.items, habits->buckets.count);
+    const struct rebuild_recorded_buckets recorded = {habits->buckets.items, habits->expert_buckets.items,
+                                                      habits->buckets.count, habits->expert_buckets.count};
+    own_as_recorded(reducing, from);
+    rebuild_filling_find(&reducing->filling, reducing->gradients.like.items, reducing->gradients.like.count, &recorded);
   }
   reducing->filling.overlaps = reduction->overlaps;
   if (reduction->bucket_bytes > 0) {
@@ -709,7 +801,6 @@ static bool reduce(struct reducing *reducing, const struct lumos_job *from, stru
   if (reducing->reduction.shards && !reducing->habits.shards && reducing->megatron) {
     reducing->conversions = rebuild_strip_conversions(reducing->job, from);
   }
-  reducing->stream = rebuild_free_stream(reducing->job);
   rebuild_gradients_find(&reducing->gradients, reducing->job, from, REBUILD_LAST_MICRO_BATCH);
   grow_gradients(&reducing->gradients, &from->models.items[0], &reducing->job->models.items[0]);
   find_filling(reducing, from);
@@ -751,7 +842,7 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
   if (done && (reducing.reduction.replicas || reducing.reduction.ends)) {
     reducing.sizes = built->models.items[0].sizes;
     reducing.megatron = rebuild_is_megatron(from);
-    reducing.orders = lumos_allocate_zeroed(3 * built->ranks.count, sizeof *reducing.orders);
+    reducing.orders = lumos_allocate_zeroed(CHANNELS * built->ranks.count, sizeof *reducing.orders);
     done = reduce(&reducing, from, error);
   }
   close(&reducing);

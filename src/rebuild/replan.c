@@ -5,6 +5,7 @@
 #include "rebuild/fold.h"
 #include "rebuild/roles.h"
 #include "rebuild/step.h"
+#include "transform/experts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ struct replan {
    * updates other parameters; NULL: they do. One without blocks is planned like the second step: that one itself, one
    * that cannot be read, or one with another order of passes. */
   struct rebuild_recorded *by_step;
-  bool untied; /* the head's weights are not the embedding's */
+  bool untied;                               /* the head's weights are not the embedding's */
+  struct lumos_model_description counted[2]; /* what a rank has; and all that share experts, with its replicas */
 };
 
 /* ---- ranks ---- */
@@ -63,19 +65,21 @@ static int32_t count_built(const struct rebuild_chunk *chunks, int32_t count) {
 }
 
 /* Where the model is not described well enough, layers are all that counts. */
-static __int128 count_parameters(const struct replan *replan, int32_t layers, bool first, bool last) {
-  const struct lumos_model_description *model = &replan->plan->model;
+static __int128 count_parameters(const struct replan *replan, int32_t layers, bool first, bool last, bool all) {
+  const struct lumos_model_description *model = &replan->counted[all];
   int32_t words = replan->untied ? first + last : first || last;
   return program_parameters_known(model) ? program_parameters(model, layers, words, first) : layers;
 }
 
-/* How many parameters there are for one that there were, in millionths; more than can be planned are INT32_MAX. */
-static int64_t find_scale(const struct replan *replan, const struct rebuild_chunk *chunks, uint32_t like) {
+/* How many parameters there are for one that there were, in millionths; more than can be planned are INT32_MAX. `were`,
+ * `are`: of all that share experts together, of which replicas have shares. */
+static int64_t find_scale(const struct replan *replan, const struct rebuild_chunk *chunks, uint32_t like, bool were,
+                          bool are) {
   const struct rebuild_recorded *recorded = replan->recorded;
   int32_t was = rebuild_coordinates(&recorded->job->ranks.items[like]).pp, count = replan->to.chunks;
   __int128 before =
-      count_parameters(replan, count_recorded(recorded, like), was == 0, was == recorded->pipeline.stages - 1);
-  __int128 now = count_parameters(replan, count_built(chunks, count), chunks[0].first, chunks[count - 1].last);
+      count_parameters(replan, count_recorded(recorded, like), was == 0, was == recorded->pipeline.stages - 1, were);
+  __int128 now = count_parameters(replan, count_built(chunks, count), chunks[0].first, chunks[count - 1].last, are);
   __int128 scale = before <= 0 ? 1000000 : now * 1000000 / before;
   return scale < 1 ? 1 : scale < INT32_MAX ? (int64_t)scale : INT32_MAX;
 }
@@ -109,11 +113,12 @@ static bool scale_frame(const struct replan *replan, const struct rebuild_chunk 
                         struct lumos_error *error) {
   const struct rebuild_recorded *recorded = replan->recorded;
   const struct lumos_rebuild *to = &replan->to;
-  int64_t scale = find_scale(replan, chunks, frame->like);
   bool shards = to->distributed_optimizer == 0 ? recorded->sharded : to->distributed_optimizer == LUMOS_SWITCH_ON;
+  int64_t scale = find_scale(replan, chunks, frame->like, false, false);
+  int64_t updated = find_scale(replan, chunks, frame->like, recorded->sharded, shards);
   int64_t were = recorded->sharded ? (int64_t)recorded->replicas * recorded->contexts : 1;
-  int64_t kernels = scale * were / (shards ? (int64_t)to->replicas * to->contexts : 1);
-  if (scale >= INT32_MAX || kernels >= INT32_MAX) {
+  int64_t kernels = updated * were / (shards ? (int64_t)to->replicas * to->contexts : 1);
+  if (scale >= INT32_MAX || updated >= INT32_MAX || kernels >= INT32_MAX) {
     return lumos_fail(error,
                       "a stage of so many layers has more than two thousand times the parameters of a recorded one; "
                       "record a model that is closer to it");
@@ -177,7 +182,9 @@ static bool add_folded(struct replan *replan, const struct rebuild_chunk *chunks
   place.tp = shards->shown.items[(size_t)real.tp % shards->shown.count];
   place.cp = contexts->shown.items[(size_t)real.cp % contexts->shown.count];
   place.dp = replicas->shown.items[(size_t)real.dp % replicas->shown.count];
-  real.cp = replan->plan->model.sizes.cp > 0 ? real.cp : LUMOS_ABSENT_INT;
+  const struct lumos_parallel *sizes = &replan->plan->model.sizes;
+  real.cp = sizes->cp > 0 ? real.cp : LUMOS_ABSENT_INT;
+  real.ep = sizes->ep > 0 ? real.dp % rebuild_experts_of(sizes) : LUMOS_ABSENT_INT;
   return add_rank(replan, chunks, &place, &real, represents, (uint32_t)turns, error);
 }
 
@@ -347,6 +354,23 @@ static bool check_attention(const struct replan *replan, struct lumos_error *err
                            "graphs");
 }
 
+/* Experts are shared by replicas in a row, and by no others. */
+static bool check_experts(const struct replan *replan, struct lumos_error *error) {
+  const struct lumos_rebuild *to = &replan->to;
+  char text[48];
+  if (to->replicas % to->experts != 0) {
+    return lumos_fail(error,
+                      "%d replicas cannot be divided by the %d ranks that share experts; the nearest are --dp %s, or "
+                      "say how many share them with --ep",
+                      to->replicas, to->experts, nearest(to->replicas, to->experts, text, sizeof text));
+  }
+  return to->experts == 1 || (to->shards == 1 && to->contexts == 1) ||
+         lumos_fail(error,
+                    "--%s: ranks that share experts cannot share tensors or sequences, too, for what they would "
+                    "exchange is not known; record a job in which they do, or take --ep 1",
+                    to->shards > 1 ? "tp" : "cp");
+}
+
 /* What a rank's share of the parameters is of the recorded one. */
 static int32_t share_of(const struct rebuild_recorded *recorded, const struct lumos_rebuild *to) {
   int64_t were = (int64_t)recorded->replicas * recorded->contexts, are = (int64_t)to->replicas * to->contexts;
@@ -402,6 +426,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   to->replicas = chosen(to->replicas, recorded->replicas);
   to->shards = chosen(to->shards, chosen(replan->plan->model.sizes.tp, 1));
   to->contexts = chosen(to->contexts, recorded->contexts);
+  to->experts = chosen(to->experts, recorded->experts);
   if (!settle_schedule(replan, error)) {
     return false;
   }
@@ -414,6 +439,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
   model->sizes.pp = to->stages;
   model->sizes.dp = to->replicas;
   model->sizes.cp = model->sizes.cp > 0 ? to->contexts : model->sizes.cp;
+  model->sizes.ep = model->sizes.ep > 0 ? to->experts : model->sizes.ep;
   replan->plan->pipeline = (struct rebuild_pipeline){.schedule = to->schedule,
                                                      .stages = to->stages,
                                                      .chunks = to->chunks,
@@ -421,7 +447,7 @@ static bool settle(struct replan *replan, const struct lumos_rebuild *asked, str
                                                      .inference = recorded->pipeline.inference,
                                                      .joint = recorded->pipeline.joint};
   replan->plan->shares = share_of(recorded, to);
-  return check_sizes(replan, error) && split_layers(replan, error);
+  return check_sizes(replan, error) && check_experts(replan, error) && split_layers(replan, error);
 }
 
 /* Examples of transfers, where the recording has none, are in one step alone. */
@@ -471,6 +497,8 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
               settle(&replan, asked, error) && check_attention(&replan, error);
   lumos_vector_free(&steps);
   if (done) {
+    replan.counted[false] = lumos_experts_as_one(job, 1);
+    replan.counted[true] = lumos_experts_as_one(job, replan.to.experts);
     read_steps(&replan, templates);
     done = add_ranks(&replan, error);
     free_steps(&replan);

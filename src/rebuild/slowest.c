@@ -200,10 +200,10 @@ static int32_t count_replicas(const struct rebuild_plan *plan) {
   return count;
 }
 
-/* More ranks that share sequences than were recorded wait for GPUs of which nothing was measured. */
-static double unsure_of_contexts(const struct rebuild_plan *plan, int32_t recorded) {
+/* More ranks than were recorded that wait for each other in every layer, as those do that share sequences, or experts,
+ * wait for GPUs of which nothing was measured. */
+static double unsure_of_sharing(int32_t all, int32_t recorded) {
   static const double OF_LARGEST = 0.6; /* as above */
-  int32_t all = rebuild_contexts_of(&plan->model.sizes);
   return all <= recorded ? 0 : GPUS_DIFFER * hypot(expected_maximum(all) - expected_maximum(recorded), OF_LARGEST);
 }
 
@@ -236,6 +236,8 @@ static bool await_replicas(struct rebuild_plan *plan, const struct lumos_job *bu
 bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built,
                            const struct lumos_parallel *recorded, bool *slowed, struct lumos_error *error) {
   bool done = await_replicas(plan, built, recorded->dp > 0 ? recorded->dp : 1, slowed, error);
-  plan->unsure = hypot(plan->unsure, unsure_of_contexts(plan, rebuild_contexts_of(recorded)));
+  const struct lumos_parallel *sizes = &plan->model.sizes;
+  plan->unsure = hypot(plan->unsure, unsure_of_sharing(rebuild_contexts_of(sizes), rebuild_contexts_of(recorded)));
+  plan->unsure = hypot(plan->unsure, unsure_of_sharing(rebuild_experts_of(sizes), rebuild_experts_of(recorded)));
   return done;
 }

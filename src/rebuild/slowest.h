@@ -11,7 +11,7 @@
  * down, by as much as the slowest of all replicas is expected to be later than the slowest of those that are built.
  * *slowed: some are. Of plans with one replica none are: how far others come apart from it is not known. `recorded`:
  * replicas and contexts of the recording. plan->unsure becomes how unsure the slowest is, of replicas and of ranks that
- * share sequences, as a share of the step. Runs the engine. */
+ * share sequences or experts, as a share of the step. Runs the engine. */
 bool rebuild_await_slowest(struct rebuild_plan *plan, const struct lumos_job *built,
                            const struct lumos_parallel *recorded, bool *slowed,
                            struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -71,9 +71,10 @@ static struct rebuild_writer turned(const struct rebuild_writer *writer, uint32_
 
 /* Between two recorded micro-batches: weights are converted in the first pass forward, so the others are like the last.
  * Back, gradients are added to those that are there in all but the first; but in the last they are summed up over
- * replicas, where there are several: then those between are like the first. */
+ * replicas, where there are several: then those between are like the first, for what runs beside sums takes longer,
+ * unless adding takes long. */
 static int32_t micro_batch_between(const struct rebuild_writer *writer, uint8_t phase) {
-  bool sums = phase != LUMOS_FORWARD && writer->recorded->sums;
+  bool sums = phase != LUMOS_FORWARD && writer->recorded->sums && !writer->recorded->adds;
   return sums ? 0 : writer->recorded->pipeline.micro_batches - 1;
 }
 
@@ -134,12 +135,13 @@ static uint8_t recorded_phase(const struct rebuild_writer *writer, uint8_t phase
   return phase == LUMOS_WEIGHT && !writer->recorded->apart ? LUMOS_BACKWARD : phase;
 }
 
-/* Where the only recorded pass back is the last, gradients are summed up in the last that is built alone. A sum of
- * which next to nothing is left is not done. */
+/* Where what is built is like the last recorded pass back, gradients are summed up in the last that is built alone. A
+ * sum of which next to nothing is left is not done. */
 static void add_block(const struct rebuild_writer *writer, uint32_t b, const struct rebuild_slot *slot, int32_t layer) {
   const struct rebuild_blocks *blocks = writer->recorded->blocks;
   const struct rebuild_block *block = &blocks->items.items[b];
-  bool last = slot->micro_batch == writer->to->micro_batches - 1 || writer->recorded->pipeline.micro_batches > 1;
+  bool last = slot->micro_batch == writer->to->micro_batches - 1 ||
+              (writer->recorded->pipeline.micro_batches > 1 && !writer->recorded->adds);
   uint32_t sum = rebuild_block_sum(blocks, block);
   bool sums = sum != LUMOS_NONE;
   int32_t left = share_left(writer, sum);

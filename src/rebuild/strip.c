@@ -3,6 +3,7 @@
 #include "cost/dtype.h"
 #include "job/remove.h"
 #include "program/shapes.h"
+#include "rebuild/axes.h"
 #include "rebuild/gradients.h"
 #include "rebuild/roles.h"
 #include <math.h>
@@ -36,12 +37,27 @@ static uint8_t *rebuild_find_reductions(const struct lumos_job *job) {
   return found;
 }
 
+/* Among those alone that have the same experts, where others share these with them? */
+static bool is_of_experts(const struct lumos_job *job, size_t t) {
+  lumos_string_id id = lumos_detail_of(job, &job->tasks.items[t])->comm.group;
+  bool shared = rebuild_experts_of(&job->models.items[0].sizes) > 1;
+  for (size_t g = 0; g < job->groups.count && shared; g++) {
+    if (job->groups.items[g].id == id) {
+      return rebuild_axes_of_group(job, &job->groups.items[g]) == REBUILD_DATA;
+    }
+  }
+  return false;
+}
+
 /* Of one rank's step; by streams, so in the order in which they run. */
 static void look_at_buckets(struct rebuild_habits *habits, const struct lumos_job *job, const uint8_t *reductions,
                             uint32_t rank, int32_t step) {
   const struct lumos_rank *record = &job->ranks.items[rank];
   for (uint32_t t = record->task_first; t < record->task_first + record->task_count; t++) {
-    if (reductions[t] && job->tasks.items[t].step == step && !is_op(job, t, "all_gather")) {
+    bool reduces = reductions[t] && job->tasks.items[t].step == step && !is_op(job, t, "all_gather");
+    if (reduces && is_of_experts(job, t)) {
+      lumos_vector_push(&habits->expert_buckets, lumos_detail_of(job, &job->tasks.items[t])->comm.bytes);
+    } else if (reduces) {
       lumos_vector_push(&habits->buckets, lumos_detail_of(job, &job->tasks.items[t])->comm.bytes);
       habits->bytes += lumos_detail_of(job, &job->tasks.items[t])->comm.bytes;
     }

@@ -6,12 +6,13 @@
 #include <lumos/job.h>
 
 struct rebuild_habits {
-  bool reduces;                  /* replicas reduce something */
-  bool spreads;                  /* parameters are gathered for the passes, as FSDP does */
-  bool overlaps;                 /* while the last backward pass goes on */
-  bool shards;                   /* gradients are scattered */
-  LUMOS_VECTOR(int64_t) buckets; /* of a rank's step, in bytes, in order */
-  int64_t bytes;                 /* of all of them */
+  bool reduces;                         /* replicas reduce something */
+  bool spreads;                         /* parameters are gathered for the passes, as FSDP does */
+  bool overlaps;                        /* while the last backward pass goes on */
+  bool shards;                          /* gradients are scattered */
+  LUMOS_VECTOR(int64_t) buckets;        /* of a rank's step, in bytes, in order; none of experts that ranks share */
+  LUMOS_VECTOR(int64_t) expert_buckets; /* those of these */
+  int64_t bytes;                        /* of all buckets but these */
 };
 
 /* What a recorded job of several replicas does. The caller frees the buckets. O(tasks). */

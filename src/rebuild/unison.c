@@ -59,10 +59,8 @@ static void sing(const struct unison *unison, const struct rebuild_item *item, s
 }
 
 static uint32_t place_of(struct unison *unison, const struct lumos_parallel *at, unsigned axes) {
-  const uint32_t label[] = {axes, (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp,
-                            (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp,
-                            (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp,
-                            (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)at->cp};
+  uint32_t label[1 + REBUILD_PLACES] = {axes};
+  rebuild_axes_place(&unison->plan->model.sizes, at, axes, label + 1);
   return lumos_number_of(&unison->numbers, rebuild_label(&unison->labels, label, sizeof label / sizeof *label));
 }
 

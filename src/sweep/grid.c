@@ -18,6 +18,7 @@ static const char *const names[SWEEP_AXES] = {
     [SWEEP_VOCAB] = "vocab",
     [SWEEP_TP] = "tp",
     [SWEEP_CP] = "cp",
+    [SWEEP_EP] = "ep",
     [SWEEP_PP] = "pp",
     [SWEEP_DP] = "dp",
     [SWEEP_VP] = "vp",
@@ -162,6 +163,9 @@ void sweep_grid_for(const struct lumos_job *job, int32_t gpus, const char *given
   }
   if (cp > 1) {
     put_powers(out, given, SWEEP_CP, 1, room < MOST_SHARDS ? room : MOST_SHARDS);
+  }
+  if (model->sizes.ep > 1) {
+    put_powers(out, given, SWEEP_EP, 1, room < MOST_SHARDS ? room : MOST_SHARDS);
   }
   int32_t stages = model->layers > 0 && model->layers < room ? model->layers : room;
   put_powers(out, given, SWEEP_PP, 1, stages);

@@ -11,6 +11,7 @@
 enum sweep_axis {
   SWEEP_TP, /* the rebuild */
   SWEEP_CP,
+  SWEEP_EP,
   SWEEP_PP,
   SWEEP_DP,
   SWEEP_SCHEDULE,

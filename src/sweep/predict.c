@@ -249,7 +249,7 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
 int sweep_compare_sizes(const struct sweep_configuration *one, const struct sweep_configuration *other) {
   for (int axis = 0; axis < SWEEP_AXES; axis++) {
     const char *a = one->values[axis], *b = other->values[axis];
-    bool sizes = axis == SWEEP_TP || axis == SWEEP_CP || axis == SWEEP_SEQUENCE_PARALLEL ||
+    bool sizes = axis == SWEEP_TP || axis == SWEEP_CP || axis == SWEEP_EP || axis == SWEEP_SEQUENCE_PARALLEL ||
                  (axis >= SWEEP_FIRST_SIZE && axis <= SWEEP_LAST_SIZE);
     int order = a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
     if (sizes && order != 0) {

@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
       {LUMOS_OPTION_TEXT, 0, "sweep", "GRID", &simulating.sweep,
        "Predict many configurations instead, and write a line of JSON for each, the best first. GRID is auto, or axes "
        "such as 'dp=8,16 pp=2,4 "
-       "schedule=1f1b,zb-h1', of which all combinations are predicted: tp, cp, pp, dp, vp, schedule, layers, "
+       "schedule=1f1b,zb-h1', of which all combinations are predicted: tp, cp, ep, pp, dp, vp, schedule, layers, "
        "micro-batches, micro-batch, "
        "global-batch, bucket-mb, overlap-gradients, distributed-optimizer, recompute, sequence-parallel, hidden, ffn, "
        "heads, kv-heads, head-dim, "

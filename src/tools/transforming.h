@@ -78,6 +78,7 @@ struct tool_transforming {
     "Rebuild with so many layers in each stage, or chunk; by default all have as many.")                               \
   X(target, 0, "tp", "N", NULL, "Rebuild with N tensor-parallel ranks, with recorded shapes.")                         \
   X(target, 0, "cp", "N", NULL, "Rebuild with N context-parallel ranks, where several were recorded.")                 \
+  X(target, 0, "ep", "N", NULL, "Rebuild with N expert-parallel ranks, where several were recorded.")                  \
   X(target, 0, "sequence-parallel", "on|off", NULL,                                                                    \
     "Rebuild with each tensor-parallel rank having a part of the sequence between the halves of layers, or all of "    \
     "it.")                                                                                                             \

@@ -10,9 +10,9 @@
 /* ---- Terms ---- */
 
 /* F features of an activation, one side of a weight; T tokens of a micro-batch; S of a sequence; B sequences; H heads;
- * D one head's features; X batch x heads; 1 one; E experts; K those that a token takes; P pieces of a sequence, of
- * which each rank that shares it has two; L their length; in templates alone n: any number, which stays. */
-static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EKPL";
+ * D one head's features; X batch x heads; 1 one; E experts, O those of a rank; K those that a token takes; P pieces of
+ * a sequence, of which each rank that shares it has two; L their length; in templates n: any number, which stays. */
+static const char letters[LUMOS_TERM_LETTERS + 1] = "FTSBHDX1EKPLO";
 
 static int number_of(char letter) { return (int)(strchr(letters, letter) - letters); }
 
@@ -111,9 +111,16 @@ static void add_tokens(struct lumos_dimensions *dimensions, const struct lumos_s
 static void add_experts(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
   const struct lumos_term one = {.was = 1, .now = 1}, own = {.was = sizes->contexts_were, .now = sizes->contexts};
   if (sizes->experts > 0) {
+    const struct lumos_term owners = {.was = sizes->owners_were, .now = sizes->owners};
     add_term(dimensions, 'E', (struct lumos_term){.was = sizes->experts, .now = sizes->experts}, one);
+    add_term(dimensions, 'O', (struct lumos_term){.was = sizes->experts, .now = sizes->experts}, owners);
     add_term(dimensions, 'K', (struct lumos_term){.was = sizes->chosen, .now = sizes->chosen}, one);
     add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), sizes->chosen, own);
+    __int128 all = (__int128)sizes->was[LUMOS_HIDDEN] * sizes->was[LUMOS_FFN] * sizes->experts;
+    if (owners.was != owners.now && all < INT64_MAX) {
+      dimensions->expert_weights =
+          (struct lumos_term){.was = (int64_t)all / owners.was, .now = (int64_t)all / owners.now};
+    }
   }
 }
 
@@ -173,18 +180,18 @@ enum { SMALL = 16 }; /* elements: counts, flags, scalars; and copies of a weight
 /* clang-format off */
 static const char *const forms[][34] = {
     {NULL},
-    {"F", "T", "S", "H", "X", "B", "D", "1", "E", NULL},
+    {"F", "T", "S", "H", "X", "B", "D", "1", "E", "O", NULL},
     {"FF", "TF", "FT", "BS", "SB", "SD", "TH", "HT", "T1", "1T", "F1", "1F", "SS", "BF", "BH", "SH", "HS", "B1", "S1",
      "H1", "11", "TE", "TK", "EF", "FE", "ET", "nF", NULL},
-    {"SBF", "BSF", "SB1", "BS1", "XSD", "XDS", "XSS", "BHS", "BSH", "THD", "TH1", "HSD", "1TF", "1TH", "S1D", "1SD", "BSS",
-     "1SS", "S1F", "T1F", "111", "EFF", "TKF", "TK1", "TKE", "ETK", "EKT", "nFF", NULL},
+    {"SBF", "BSF", "SB1", "BS1", "XSD", "XDS", "XSS", "BHS", "BSH", "THD", "TH1", "HSD", "1TF", "1TH", "S1D", "1SD",
+     "BSS", "1SS", "S1F", "T1F", "111", "OFF", "TKF", "TK1", "TKE", "ETK", "EKT", "nFF", NULL},
     {"BHSD", "SBHD", "BSHD", "S11D", "11SD", "1S1D", "BHSS", "B1SS", "11SS", "BHS1", "SBH1", "BSH1", "B11S", "SB1D",
      "BS1D", NULL},
     {"PLBHD", NULL},
 };
 /* clang-format on */
 static const char *const whole[][12] = {{NULL},
-                                        {"T", "S", "B", "F", "1", "E", "P", NULL},
+                                        {"T", "S", "B", "F", "1", "E", "O", "P", NULL},
                                         {"BS", "SB", "T1", "1T", "SS", "TK", "TE", "ET", NULL},
                                         {"TKE", "ETK", "EKT", NULL},
                                         {NULL},
@@ -249,10 +256,17 @@ static bool take(const struct lumos_dimensions *dimensions, const char *form, in
   return true;
 }
 
-/* A weight as one row of numbers, or a stretch of several. */
-static bool take_flat(const struct lumos_dimensions *dimensions, const struct program_dimensions *from,
+/* A weight as one row of numbers, or a stretch of several. Where experts alone change only theirs do, and of buffers of
+ * gradients, which are filled anew, what clears them. */
+static bool take_flat(const struct lumos_dimensions *dimensions, bool clears, const struct program_dimensions *from,
                       struct program_dimensions *to) {
   int number = number_of('F');
+  if (dimensions->expert_weights.was > 0) {
+    const struct lumos_term *weights = &dimensions->expert_weights;
+    bool of_experts = clears && from->of[0] > 0 && from->of[0] % weights->was == 0;
+    to->of[0] = of_experts ? from->of[0] / weights->was * weights->now : from->of[0];
+    return true;
+  }
   for (int i = 0; i < dimensions->counts[number]; i++) {
     for (int k = 0; k < dimensions->counts[number]; k++) {
       const struct lumos_term *a = &dimensions->terms[number][i], *b = &dimensions->terms[number][k];
@@ -279,8 +293,20 @@ static bool is_small(const struct program_dimensions *tensor) {
   return product <= SMALL;
 }
 
-static bool change_tensor(const struct lumos_dimensions *dimensions, const char *form, int first_feature, bool numbers,
-                          const struct program_dimensions *from, struct program_dimensions *to) {
+/* What the op says of its inputs, which how they look does not. */
+struct inputs {
+  bool whole;                           /* all tokens, though others have a part of them */
+  const char *matrix;                   /* what two dimensions are first of all: a weight, or tokens */
+  const char *forms[SHAPE_INPUTS];      /* NULL: as they look */
+  struct program_dimensions product[2]; /* of a matrix product: what its sides become; count 0: as they look */
+  int sides[2];                         /* which inputs those are */
+  int first_feature;                    /* the first term that features may be */
+  bool clears;                          /* what it is given */
+};
+
+static bool change_tensor(const struct lumos_dimensions *dimensions, const struct inputs *inputs, const char *form,
+                          bool numbers, const struct program_dimensions *from, struct program_dimensions *to) {
+  int first_feature = inputs->first_feature;
   *to = *from;
   if (form != NULL && (int)strlen(form) == from->count && take(dimensions, form, first_feature, from, to)) {
     return true;
@@ -291,20 +317,10 @@ static bool change_tensor(const struct lumos_dimensions *dimensions, const char 
       return true;
     }
   }
-  return is_small(from) || (from->count == 1 && take_flat(dimensions, from, to));
+  return is_small(from) || (from->count == 1 && take_flat(dimensions, inputs->clears, from, to));
 }
 
 /* ---- Ops ---- */
-
-/* What the op says of its inputs, which how they look does not. */
-struct inputs {
-  bool whole;                           /* all tokens, though others have a part of them */
-  const char *matrix;                   /* what two dimensions are first of all: a weight, or tokens */
-  const char *forms[SHAPE_INPUTS];      /* NULL: as they look */
-  struct program_dimensions product[2]; /* of a matrix product: what its sides become; count 0: as they look */
-  int sides[2];                         /* which inputs those are */
-  int first_feature;                    /* the first term that features may be */
-};
 
 static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t size) {
   return find(dimensions, letter, size, 0) != NULL;
@@ -358,7 +374,8 @@ static struct inputs read_inputs(const struct lumos_dimensions *dimensions, cons
   const struct lumos_operation_rule *rule = lumos_operation_rule(op);
   struct inputs inputs = {.whole = rule != NULL || strcasestr(op, "embedding") != NULL,
                           .matrix = is_of_weights(op) ? "FF" : "TF",
-                          .first_feature = dimensions->hidden && is_activation(op)};
+                          .first_feature = dimensions->hidden && is_activation(op),
+                          .clears = strcmp(op, "aten::zero_") == 0};
   struct program_dimensions all[SHAPE_INPUTS];
   if (rule == NULL) {
     return inputs;
@@ -366,6 +383,9 @@ static struct inputs read_inputs(const struct lumos_dimensions *dimensions, cons
   program_shape_read(shapes, all);
   if (rule->form == LUMOS_PRODUCT) {
     read_product(dimensions, rule, all, side, &inputs);
+    if (rule->mask >= 0) { /* where each expert's rows end; there may be as many heads */
+      inputs.forms[rule->mask] = "O";
+    }
   } else if (rule->form == LUMOS_LINEAR && all[rule->first].count == 2) {
     inputs.forms[rule->first] = "TF";
   } else if (rule->form == LUMOS_ATTENTION_FORWARD || rule->form == LUMOS_ATTENTION_BACKWARD) {
@@ -474,10 +494,9 @@ bool lumos_dimensions_change(const struct lumos_dimensions *dimensions, const ch
       const char *form = input >= 0 && input < SHAPE_INPUTS && depth == 2 ? inputs.forms[input] : NULL;
       if (read_tensor(&at, &tensor)) {
         form = form == NULL && tensor.count == 2 && !numbers ? inputs.matrix : form;
+        form = form == NULL && tensor.count == 3 && side == LUMOS_OF_WEIGHT ? "OFF" : form;
         const struct program_dimensions *known_as = depth == 2 ? side_of(&inputs, input) : NULL;
-        known =
-            (known_as != NULL || change_tensor(dimensions, form, inputs.first_feature, numbers, &tensor, &changed)) &&
-            known;
+        known = (known_as != NULL || change_tensor(dimensions, &inputs, form, numbers, &tensor, &changed)) && known;
         if (dimensions->scatter > 1 && !inputs.whole && inputs.first_feature == 0 && depth == 2 && !numbers) {
           scatter(dimensions, inputs.matrix, &tensor, &changed);
         }

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-enum { LUMOS_TERM_LETTERS = 12, LUMOS_MOST_TERMS = 16 };
+enum { LUMOS_TERM_LETTERS = 13, LUMOS_MOST_TERMS = 16 };
 
 struct lumos_term { /* a size, or a product of sizes, that a dimension may be */
   int64_t was, now;
@@ -31,8 +31,9 @@ struct lumos_dimensions {
   int64_t embedding; /* so many parameters; INT64_MAX: not known */
   int64_t
       scatter; /* in how many parts the tokens of what is as wide as the model are, which were whole; 1: as they were */
-  bool hidden; /* the first feature is the model's */
-  bool tokens; /* there are other numbers of tokens */
+  struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they stay */
+  bool hidden;                      /* the first feature is the model's */
+  bool tokens;                      /* there are other numbers of tokens */
 };
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);

@@ -56,6 +56,20 @@ struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hid
   return found;
 }
 
+struct lumos_model_description lumos_experts_as_one(const struct lumos_job *job, int32_t ranks) {
+  struct lumos_model_description model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty;
+  if (model.ffn != LUMOS_ABSENT_INT || model.hidden == LUMOS_ABSENT_INT) {
+    return model;
+  }
+  struct lumos_experts experts = lumos_experts_find(job, model.hidden, 0);
+  __int128 width = (__int128)experts.count * experts.ffn * ranks;
+  if (width > 0 && width <= INT32_MAX) {
+    model.ffn = (int32_t)width;
+    model.ffn_matrices = experts.gate ? 3 : 2;
+  }
+  return model;
+}
+
 double lumos_grouped_products(const char *op, const char *shapes) {
   struct program_dimensions sides[GROUPED_INPUTS];
   if (!read_grouped(op, shapes, sides)) {

@@ -16,6 +16,10 @@ struct lumos_experts {
 /* Of a model with so many features, and so many tokens in a micro-batch (0: not known). O(spans). */
 struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens);
 
+/* The job's first model with experts as one feed-forward block, as wide as all that a rank has together, times `ranks`:
+ * what counts parameters needs no more. As it is where it has none, or is known to have another block. O(spans). */
+struct lumos_model_description lumos_experts_as_one(const struct lumos_job *job, int32_t ranks);
+
 /* How many products of two numbers the op of these shapes takes where another input says how its rows are grouped,
  * wherever the groups end; 0: it is no such op. */
 double lumos_grouped_products(const char *op, const char *shapes);

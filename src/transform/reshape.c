@@ -81,12 +81,30 @@ static double growth(const struct reshaping *reshaping, int32_t layers, int32_t 
   struct lumos_model_description now = lumos_sizes_model(reshaping->job, sizes, true);
   if (sizes->experts > 0) {
     was.ffn_matrices = now.ffn_matrices = (int32_t)sizes->ffn_matrices;
-    was.ffn = experts_width(sizes->was[LUMOS_FFN], sizes->experts);
-    now.ffn = experts_width(sizes->now[LUMOS_FFN], sizes->experts);
+    was.ffn = experts_width(sizes->was[LUMOS_FFN], sizes->experts / sizes->owners_were);
+    now.ffn = experts_width(sizes->now[LUMOS_FFN], sizes->experts / sizes->owners);
   }
   double before = (double)program_parameters(&was, layers, words, false);
   double after = (double)program_parameters(&now, layers, words, false);
   return before > 0 ? after / before * (double)sizes->shards_were / (double)sizes->shards : 1;
+}
+
+static bool changes_owners(const struct lumos_sizes *sizes) { return sizes->owners != sizes->owners_were; }
+
+/* Do replicas update shares of the parameters, which they gather then? What fewer of them have of more experts is as
+ * much. */
+static bool updates_shares(const struct reshaping *reshaping) {
+  const struct lumos_job *job = reshaping->job;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+    if (task->kind == LUMOS_COLLECTIVE && task->phase == LUMOS_OPTIMIZER_PHASE &&
+        reshaping->roles[comm->group] == LUMOS_DATA &&
+        strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 static void find_parameters(struct reshaping *reshaping) {
@@ -94,11 +112,12 @@ static void find_parameters(struct reshaping *reshaping) {
   const struct lumos_model_description *model = &job->models.items[0];
   enum { MOST_STAGES = 1 << 20 };
   int32_t stages = model->sizes.pp > 0 && model->sizes.pp < MOST_STAGES ? model->sizes.pp : 1;
-  bool untied = program_is_untied(job);
+  bool untied = program_is_untied(job), stays = changes_owners(&reshaping->sizes) && updates_shares(reshaping);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     int32_t words = count_words(job, &job->ranks.items[r], untied);
     /* A stage's share of the layers, times the stages */
-    reshaping->parameters[r] = growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages);
+    reshaping->parameters[r] =
+        stays ? 1 : growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages);
   }
   reshaping->of_layers = growth(reshaping, 1, 0);
 }
@@ -260,11 +279,12 @@ static double gathered_by_all(const struct reshaping *reshaping, const struct lu
   const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
   const struct lumos_sizes *sizes = &reshaping->sizes;
   uint8_t role = reshaping->roles[comm->group];
-  bool gathers = (role == LUMOS_TENSOR || role == LUMOS_CONTEXT) &&
+  bool gathers = (role == LUMOS_TENSOR || role == LUMOS_CONTEXT || role == LUMOS_EXPERT) &&
                  strcmp(lumos_string(job->strings, comm->op), "all_gather") == 0 &&
                  strcmp(lumos_string(job->strings, job->spans.items[span].name), "record_param_comms") == 0;
   return !gathers               ? 1
          : role == LUMOS_TENSOR ? (double)sizes->shards / (double)sizes->shards_were
+         : role == LUMOS_EXPERT ? (double)sizes->owners / (double)sizes->owners_were
                                 : (double)sizes->contexts / (double)sizes->contexts_were;
 }
 
@@ -474,7 +494,7 @@ static void note_unknown(const struct reshaping *reshaping) {
 
 /* Then all work of a pass does as many times as much, whatever its shapes. */
 static bool changes_sequences_alone(const struct lumos_sizes *sizes) {
-  bool others = sizes->shards != sizes->shards_were || sizes->contexts != sizes->contexts_were;
+  bool others = sizes->shards != sizes->shards_were || sizes->contexts != sizes->contexts_were || changes_owners(sizes);
   for (int size = 0; size < LUMOS_SIZES && !others; size++) {
     others = size != LUMOS_MICRO_BATCH && sizes->now[size] != sizes->was[size];
   }
@@ -486,8 +506,9 @@ static bool check_shapes(const struct reshaping *reshaping, struct lumos_error *
   enum { MOST_DIVIDED = 3, MOST = 2 }; /* one in so many. Chosen */
   const struct lumos_sizes *sizes = &reshaping->sizes;
   bool contexts = sizes->contexts != sizes->contexts_were, shards = sizes->shards != sizes->shards_were;
-  bool sequence = reshaping->ops != NULL && !contexts && !shards;
-  int64_t most = reshaping->all / (contexts || shards ? MOST_DIVIDED : MOST);
+  bool owners = changes_owners(sizes);
+  bool sequence = reshaping->ops != NULL && !contexts && !shards && !owners;
+  int64_t most = reshaping->all / (contexts || owners || shards ? MOST_DIVIDED : MOST);
   if (changes_sequences_alone(sizes) || sequence || reshaping->unknown <= most) {
     return true;
   }
@@ -497,6 +518,7 @@ static bool check_shapes(const struct reshaping *reshaping, struct lumos_error *
                     "launched one by one, not as CUDA graphs, or describe it with --model-file",
                     100 * (double)reshaping->unknown / (double)reshaping->all,
                     contexts ? "how context-parallel ranks divide it"
+                    : owners ? "how expert-parallel ranks divide it"
                     : shards ? "how tensor-parallel ranks divide it"
                              : "what another size of the model changes");
 }
@@ -513,7 +535,7 @@ static void note_buckets(const struct reshaping *reshaping) {
   for (size_t r = 0; r < job->ranks.count; r++) {
     changes |= fabs(reshaping->parameters[r] - 1) > 0.01;
   }
-  if (reduces && changes && !program_is_fully_sharded(job)) {
+  if (reduces && changes && !changes_owners(&reshaping->sizes) && !program_is_fully_sharded(job)) {
     lumos_job_note(reshaping->job, "transform.buckets_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "gradients are reduced in as many buckets as recorded, each of another size",
                    "add --bucket-mb with the size that buckets are filled to");
@@ -725,6 +747,12 @@ bool lumos_reshape_contexts(struct lumos_job *job, int32_t contexts, struct lumo
   struct lumos_sizes sizes;
   return lumos_sizes_in_contexts(job, contexts, &sizes, error) &&
          (sizes.contexts == sizes.contexts_were || reshape(job, &sizes, NULL, error));
+}
+
+bool lumos_reshape_experts(struct lumos_job *job, int32_t ranks, struct lumos_error *error) {
+  struct lumos_sizes sizes;
+  return lumos_sizes_on_owners(job, ranks, &sizes, error) &&
+         (!changes_owners(&sizes) || reshape(job, &sizes, NULL, error));
 }
 
 bool lumos_reshape_shards(struct lumos_job *job, int32_t contexts, int32_t shards, struct lumos_error *error) {

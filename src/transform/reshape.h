@@ -22,4 +22,8 @@ bool lumos_reshape_shards(struct lumos_job *job, int32_t contexts, int32_t shard
 bool lumos_reshape_sequence(struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
                             struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Let every rank have the experts of one of `ranks` that share those of each layer; how many there are stays to be
+ * rebuilt. Nothing where there are as many. False: they cannot be divided so, or no shapes show them. */
+bool lumos_reshape_experts(struct lumos_job *job, int32_t ranks, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 #endif

@@ -1,6 +1,8 @@
 #include "transform/sides.h"
 
+#include "base/numbering.h"
 #include "cost/operation.h"
+#include "program/checkpoint.h"
 #include "program/shapes.h"
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,57 @@ static int64_t tokens_of(const struct lumos_job *job) {
   return known ? (int64_t)model->sequence * model->micro_batch : 0;
 }
 
+/* Numbers of the first input's dimensions, where they are three; LUMOS_NO_NUMBER: they are not. */
+static uint32_t number_weight(struct lumos_numbering *numbers, const struct lumos_job *job, size_t s, bool adds) {
+  const struct lumos_span *span = &job->spans.items[s];
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  if (span->shapes == LUMOS_NO_STRING) {
+    return LUMOS_NO_NUMBER;
+  }
+  program_shape_read(lumos_string(job->strings, span->shapes), inputs);
+  const int64_t *of = inputs[0].of;
+  bool fits = inputs[0].count == 3;
+  for (int i = 0; i < 3 && fits; i++) {
+    fits = of[i] > 0 && of[i] < UINT32_MAX;
+  }
+  uint32_t number = LUMOS_NO_NUMBER;
+  for (int i = 0; i < 3 && fits; i++) {
+    uint64_t key = lumos_key_pair(number, (uint32_t)of[i]);
+    number = adds ? lumos_number_of(numbers, key) : lumos_known_number(numbers, key);
+    fits = number != LUMOS_NO_NUMBER;
+  }
+  return fits ? number : LUMOS_NO_NUMBER;
+}
+
+/* Does it convert a weight, or do what is done with its gradient? */
+static bool may_be_of_weight(const char *op) {
+  static const char *const names[] = {PROGRAM_ACCUMULATES, "aten::add_", "aten::copy_", "aten::_to_copy", "aten::to"};
+  bool may = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    may = may || strcmp(op, names[i]) == 0;
+  }
+  return may;
+}
+
+static void find_weights(const struct lumos_job *job, uint8_t *sides) {
+  struct lumos_numbering numbers = {0}, weights = {0};
+  for (size_t s = 0; s < job->spans.count; s++) {
+    bool gets = strcmp(lumos_string(job->strings, job->spans.items[s].name), PROGRAM_ACCUMULATES) == 0;
+    uint32_t number = gets ? number_weight(&numbers, job, s, true) : LUMOS_NO_NUMBER;
+    if (number != LUMOS_NO_NUMBER) {
+      (void)lumos_number_of(&weights, number);
+    }
+  }
+  for (size_t s = 0; s < job->spans.count && weights.keys.count > 0; s++) {
+    bool may = may_be_of_weight(lumos_string(job->strings, job->spans.items[s].name));
+    uint32_t number = may ? number_weight(&numbers, job, s, false) : LUMOS_NO_NUMBER;
+    bool of_weight = number != LUMOS_NO_NUMBER && lumos_known_number(&weights, number) != LUMOS_NO_NUMBER;
+    sides[s] = of_weight ? LUMOS_OF_WEIGHT : sides[s];
+  }
+  lumos_numbering_free(&numbers);
+  lumos_numbering_free(&weights);
+}
+
 uint8_t *lumos_sides_find(const struct lumos_job *job) {
   enum { BOTH = 2 };
   uint8_t *sides = lumos_allocate_zeroed(job->spans.count + 1, 1);
@@ -85,6 +138,7 @@ uint8_t *lumos_sides_find(const struct lumos_job *job) {
       sides[s] = last[nodes[s]] = (uint8_t)(told != LUMOS_ANY_SIDE ? told : turn);
     }
   }
+  find_weights(job, sides);
   free(last);
   free(counts);
   free(nodes);

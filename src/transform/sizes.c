@@ -48,8 +48,8 @@ static void read_experts(const struct lumos_job *job, struct lumos_sizes *sizes)
   struct lumos_experts experts = lumos_experts_find(
       job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] / sizes->contexts_were : 0);
   if (experts.chosen > 0 && experts.ffn <= LARGEST / sizes->shards_were && experts.count <= LARGEST &&
-      experts.chosen <= experts.count) {
-    sizes->experts = experts.count;
+      experts.chosen <= experts.count * sizes->owners_were) {
+    sizes->experts = experts.count * sizes->owners_were;
     sizes->chosen = experts.chosen;
     sizes->ffn_matrices = experts.gate ? 3 : 2;
     sizes->was[LUMOS_FFN] = sizes->now[LUMOS_FFN] = experts.ffn * sizes->shards_were;
@@ -69,6 +69,8 @@ static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
   sizes->parts_were = sizes->parts = 1;
   sizes->contexts_were = model.sizes.cp > 0 && model.sizes.cp <= LARGEST ? model.sizes.cp : 1;
   sizes->contexts = sizes->contexts_were;
+  sizes->owners_were = model.sizes.ep > 0 && model.sizes.ep <= LARGEST ? model.sizes.ep : 1;
+  sizes->owners = sizes->owners_were;
   sizes->experts = sizes->chosen = 0;
   read_experts(job, sizes);
 }
@@ -236,6 +238,33 @@ bool lumos_sizes_in_contexts(const struct lumos_job *job, int32_t contexts, stru
                       contexts);
   }
   return in_pieces(sequence, contexts) || fail_pieces(sizes, error);
+}
+
+/* The nearest number of ranks that can share so many experts. */
+static int64_t nearest_owners(int64_t experts, int64_t owners) {
+  int64_t below = owners < experts ? owners : experts, above = owners;
+  while (experts % below != 0) {
+    below--;
+  }
+  while (above < experts && experts % above != 0) {
+    above++;
+  }
+  return above <= experts && above - owners < owners - below ? above : below;
+}
+
+bool lumos_sizes_on_owners(const struct lumos_job *job, int32_t owners, struct lumos_sizes *sizes,
+                           struct lumos_error *error) {
+  read_model(job, sizes);
+  sizes->owners = owners;
+  if (sizes->experts == 0) {
+    return lumos_fail(error,
+                      "--ep %d: the recording does not show the experts of layers, so what is divided is not known; "
+                      "record with record_shapes=True, and grouped products (aten::_grouped_mm)",
+                      owners);
+  }
+  return sizes->experts % owners == 0 ||
+         lumos_fail(error, "--ep %d: %lld experts cannot be divided by so many ranks; the nearest is --ep %lld", owners,
+                    (long long)sizes->experts, (long long)nearest_owners(sizes->experts, owners));
 }
 
 bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t contexts, int32_t shards, struct lumos_sizes *sizes,

@@ -22,6 +22,7 @@ struct lumos_sizes {
   int64_t shards_were, shards;                /* ranks of a tensor-parallel group, at least 1 */
   int64_t ffn_matrices;                       /* 2, or 3 with a gate */
   int64_t experts, chosen;         /* of a layer, and by each of its tokens; 0: there are none; ffn is one's */
+  int64_t owners_were, owners;     /* ranks that share the experts, at least 1 */
   int64_t parts_were, parts;       /* in which those ranks may have a sequence between halves of layers; 1: whole */
   int64_t contexts_were, contexts; /* ranks that have a part of each sequence throughout, at least 1 */
 };
@@ -39,6 +40,10 @@ bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct 
  * False: it cannot be divided so. */
 bool lumos_sizes_in_contexts(const struct lumos_job *job, int32_t contexts, struct lumos_sizes *sizes,
                              struct lumos_error *error) LUMOS_MUST_CHECK;
+
+/* The same on so many ranks that share the experts of each layer. False: they cannot be divided so, or are unknown. */
+bool lumos_sizes_on_owners(const struct lumos_job *job, int32_t owners, struct lumos_sizes *sizes,
+                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The same on so many ranks of a tensor-parallel group. `contexts`: of the job's shapes, which may be changed already.
  * False: something does not divide. */

@@ -90,6 +90,9 @@ lumos-graph place/job.parse -o place/job.graph
 lumos-sim place/job.graph -o place/job.sim
 emulated-cluster --quiet --plain --cp 2 --layers 2 --hidden 512 --seq 512 --vocab 4096 --micro-batches 2 --steps 2 shared || fail 'no traces of ranks that share sequences'
 lumos-graph shared/rank*.json -o place/cp2.graph
+emulated-cluster --quiet --plain --experts 4 --ep 2 --dp 4 --layers 2 --hidden 512 --seq 512 --vocab 4096 --micro-batches 2 --steps 2 owners ||
+  fail 'no traces of ranks that share experts'
+lumos-graph owners/rank*.json -o place/ep2.graph
 cp -r place pristine
 
 run_example() {

@@ -12,21 +12,22 @@ emulate() {
 without_names() { sed 's/^\({"type":"group".*\)"name":"[^"]*",/\1/'; }
 without_groups() { grep -v '^{"type":"group"'; }
 
-# told FOLDER: "RANK TP PP DP" of every rank, and CP where ranks share sequences, and the sizes, as the job was started. Ranks are numbered
-# tensor first, then context, then data.
+# told FOLDER: "RANK TP PP DP" of every rank, and CP or EP where ranks share sequences or experts, and the sizes, as the job was started. Ranks are
+# numbered tensor first, then context, then data, of which some in a row share experts.
 told() {
-  sed -nE 's/^"parallel": \{"tensor": ([0-9]+), "context": ([0-9]+), "pipeline": ([0-9]+), "data": ([0-9]+),.*/\1 \3 \4 \2/p' "$1"/truth.json |
+  sed -nE 's/^"parallel": \{"tensor": ([0-9]+), "context": ([0-9]+), "pipeline": ([0-9]+), "data": ([0-9]+)(, "expert": )?([0-9]*),.*/\1 \3 \4 \2 \6/p' "$1"/truth.json |
     awk '{ all = $1 * $2 * $3 * $4; n = $4 > 1 ? 4 : 3
       for (rank = -1; rank < all; rank++) {
         at[1] = rank < 0 ? $1 : rank % $1; at[2] = rank < 0 ? $2 : int(rank / ($1 * $4 * $3)); at[3] = rank < 0 ? $3 : int(rank / ($1 * $4)) % $3
         at[4] = rank < 0 ? $4 : int(rank / $1) % $4
         line = rank < 0 ? "sizes" : rank
         for (i = 1; i <= n; i++) line = line " " at[i]
+        if ($5 > 1) line = line " " (rank < 0 ? $5 : at[3] % $5)
         print line
       } }'
 }
 
-# found: the same from a graph; "-" where it is absent, but for CP, which then stands nowhere.
+# found: the same from a graph; "-" where it is absent, but for CP and EP, which then stand nowhere; EP before CP.
 found() {
   only 'model|rank' graph | awk "$field"'
     function size(name,   value) { value = field(name); return value == "" ? "-" : value }
@@ -35,7 +36,7 @@ found() {
       from = index($0, "\"parallel\":{")
       $0 = from ? substr($0, from) : ""
       sub(/\}.*/, "}")
-      print who, size("tp"), size("pp"), size("dp") (field("cp") == "" ? "" : " " field("cp"))
+      print who, size("tp"), size("pp"), size("dp") (field("ep") != "" ? " " field("ep") : field("cp") != "" ? " " field("cp") : "")
     }'
 }
 
@@ -123,6 +124,18 @@ graph_of --edited partly
 spread_as_told 'a context group is missing' shared absent
 check 'its ranks have their place by number' [ "$(found | awk 'NF == 5' | wc -l)" -eq 17 ]
 rarely shared --cp 4 --dp 2 --layers 2 --micro-batches 2 --recompute full
+
+# The same of ranks that share experts.
+shared --experts 4 --ep 2 --dp 2 --layers 2 --micro-batches 2
+shared --steps 2 --experts 8 --ep 4 --dp 8 --pp 2 --layers 4 --micro-batches 4 --distributed-optimizer on
+graph_of shared/rank0.json shared/rank15.json
+spread_as_told 'two of 16 ranks that share experts' shared
+# A rank without its group of experts has its place by its number.
+grep -vE '^\{"type":"group".*"name":"EXPERT_MODEL_PARALLEL_GROUP".*"ranks":\[[0-9,]*\b6\b' parse >partly
+graph_of --edited partly
+check 'ranks without a group of experts have their place by number' [ "$(found | sed -n 's/^6 //p')" = '0 0 6 2' ]
+spread_as_told 'a group of experts is missing' shared
+rarely shared --experts 4 --ep 2 --dp 4 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4 --recompute full
 
 job alone --layers 2 --micro-batches 2
 

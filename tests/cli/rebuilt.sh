@@ -469,6 +469,73 @@ lumos-graph passing/rank*.json -o graph 2>message || fail "no graph of ranks tha
 refuses 'pass keys and values on to each other' --dp 2
 proved 'ranks that share sequences gather what those of a true run do, and there are as many of them as were asked for'
 
+# ---- ranks that share experts ----
+
+# computed JOB: what `work` lists of the compute stream, where each rank's matrix products are, but for the clearing of buffers, of which there is
+# one more where ranks share experts, for the optimizer, which takes as many kernels as it has parameters, and for what divides buckets: how large these
+# may be does not always show.
+computed() {
+  work "$1" | awk '$4 == "gemm" || $3 == "gemm" { stream[$1] = $2 } { line[NR] = $0; rank[NR] = $1; on[NR] = $2 }
+    END { for (i = 1; i <= NR; i++) if (on[i] == stream[rank[i]] && line[i] !~ / memset | optimizer | elementwise [a-z]*  /) print line[i] }'
+}
+# summed JOB: what ranks tell each other, all together, by operation and number of ranks, but for sums of a few numbers: norms and losses.
+summed() {
+  only collective "$1" | sed -nE 's/.*"op":"([^"]*)".*"size":([0-9]+),"bytes":([0-9]+).*/\1 \2 \3/p' |
+    awk '$1 == "all_gather" || $3 >= 1000 { sum[$1 " of " $2] += $3 } END { for (of in sum) printf "%s %.0f\n", of, sum[of] }' | sort
+}
+# owners TO OPTIONS...: of a recording with --ep 2, made with each number of TO, does what a true run computes, in its order, and has its collectives
+# and groups. Where ranks share no experts it still counts them among the groups of one rank, and of replicas twice.
+owners() {
+  local to=$1 number
+  shift
+  recorded --steps 3 --without variety --ep 2 "$@"
+  mv graph graph.two
+  for number in $to; do
+    recorded --steps 3 --without variety "$@" --ep "$number"
+    mv graph actual
+    cp graph.two graph
+    built --ep "$number"
+    computed actual >expected
+    computed built >found
+    [ -s expected ] && same expected found "$*: --ep $number computes other things than a true run, or elsewhere: $(diff expected found | head -n 5)"
+    summed actual >expected
+    summed built >found
+    same expected found "$*: --ep $number tells other things than a true run: $(diff expected found | head -n 5)"
+    groups actual >expected
+    groups built | grep -vE "$([ "$number" -eq 1 ] && echo '^EXPERT_|\[[0-9]+\]$' || echo '\[[0-9]+\]$')" >found
+    same expected found "$*: --ep $number has other groups than a true run: $(diff expected found | head -n 5)"
+  done
+}
+owners '1 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --bucket-mb 17
+owners '1 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 4 --experts 8 --dp 4 --pp 2 --schedule zb-h1 --bucket-mb 10
+rarely owners '1 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --distributed-optimizer on --bucket-mb 17
+rarely owners '1 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 4 --pp 2 --recompute full --bucket-mb 17
+rarely owners '1 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --top-k 4 --dp 4 --pp 2 --vp 2 --schedule interleaved --overlap-gradients off
+
+# As many ranks as one has: each of 4 replicas of 2 stages is a rank of an expert group, of 4 in a row; with one to reduce with in every fourth.
+recorded --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --ep 2 --dp 4 --pp 2
+built --ep 4 --dp 8
+groups built | grep -E '^EXPERT_(MODEL|DATA)' >found
+for first in 0 4 8 12; do printf 'EXPERT_MODEL_PARALLEL_GROUP [%d,%d,%d,%d]\n' $first $((first + 1)) $((first + 2)) $((first + 3)); done >expected
+for first in 0 1 2 3 8 9 10 11; do printf 'EXPERT_DATA_PARALLEL_GROUP [%d,%d]\n' $first $((first + 4)); done >>expected
+sort -o expected expected
+same expected found "--ep 4 --dp 8 has other groups of experts: $(diff expected found | head -n 5)"
+lumos-sim built | lumos-render --format json -o page.json 2>message || fail "no page of --ep 4: $(head -c 300 message)"
+check 'the page has the ranks that share experts' [ "$(jq -c '.tables.configuration | (.columns | index("ep")) as $at | [.rows[][$at]]' page.json)" = '[2,4]' ]
+
+# What is refused: ranks that never shared experts, experts and replicas that cannot be divided, and ranks that share tensors, too.
+refuses '8 experts cannot be divided by so many ranks; the nearest is --ep 2' --ep 3
+refuses '8 experts cannot be divided by so many ranks; the nearest is --ep 8' --ep 16
+refuses '3 replicas cannot be divided by the 2 ranks that share experts; the nearest are --dp 2 or 4' --dp 3
+refuses '4 replicas cannot be divided by the 8 ranks that share experts' --ep 8
+refuses 'ranks that share experts cannot share tensors or sequences, too' --tp 2
+refuses "--ep '0' is not a whole number from 1 on" --ep 0
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 4 --dp 2
+refuses 'no expert-parallel group was recovered from the recording' --ep 2
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 4 --ep 2 --dp 2 --record collectives
+refuses 'does not show the experts of layers' --ep 1
+proved 'ranks that share experts compute what those of a true run do, and tell each other as much'
+
 # ---- computed again ----
 
 # again OPTIONS...: such a job with nothing, all or attention alone computed again, each made of each, does what a true run does, where that does it.

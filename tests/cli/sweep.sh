@@ -219,6 +219,18 @@ same alone among "cp=4 dp=1 is another one alone: $(paste -s alone among)"
 check 'ranks that share sequences are swept by themselves' [ "$(lumos-sim --sweep auto --gpus 4 --all contexts.graph 2>message | jq -s -c 'map(.cp | select(. != null)) | unique')" = '[1,2,4]' ]
 lumos-sim --sweep cp=2,4 small.graph >out 2>message && fail 'ranks share sequences that none did'
 says 'no context-parallel group was recovered'
+# Ranks that share experts are replicas, too: GPUs are those of replicas, and what they cannot be divided by is no configuration.
+emulated-cluster $recording --layers 2 --hidden 1024 --seq 512 --experts 4 --ep 2 --dp 4 --micro-batches 2 --steps 3 experts && lumos-graph experts/rank*.json -o experts.graph 2>message
+lumos-sim --sweep 'ep=1,2,4 dp=2,4,8' --all experts.graph -o mixed 2>message || fail "ep=1,2,4: $(head -c 300 message)"
+lumos-sim --sweep 'ep=1,2,4 dp=2,4,8' experts.graph -o bounded 2>message || fail "ep=1,2,4: $(head -c 300 message)"
+bounds mixed bounded
+check 'GPUs are those of replicas, whoever shares experts' [ "$(jq -s -c 'map(select(.place != null)) | sort_by(.number) | map([.ep, .dp, .gpus])' mixed)" = '[[1,2,2],[1,4,4],[1,8,8],[2,2,2],[2,4,4],[2,8,8],[4,4,4],[4,8,8]]' ]
+lumos-sim --sweep 'ep=4 dp=8' experts.graph 2>message | figures >alone
+jq -c 'select(.ep == 4 and .dp == 8)' mixed | figures >among
+same alone among "ep=4 dp=8 is another one alone: $(paste -s alone among)"
+check 'ranks that share experts are swept by themselves' [ "$(lumos-sim --sweep auto --gpus 4 --all experts.graph 2>message | jq -s -c 'map(.ep | select(. != null)) | unique')" = '[1,2,4]' ]
+lumos-sim --sweep ep=2,4 small.graph >out 2>message && fail 'ranks share experts that no layer has'
+says 'no expert-parallel group was recovered'
 check 'layers, their attention, or nothing are computed again, the least first' [ "$(lumos-sim --sweep 'recompute=full,selective,none' --all small.graph 2>message | jq -s -r 'map(select(.place != null)) | sort_by(.place) | map(.recompute) | join(" ")')" = 'none selective full' ]
 for part in 1 2; do lumos-sim --sweep dp=8,16 --part $part/2 small.graph -o part$part 2>message || fail "part $part of nothing: $(cat message)"; done
 refused 'none of 2 configurations can be predicted' part1 part2

@@ -59,6 +59,7 @@ static const char *const scaled_names[SCALED] = {
     [SCALED_REDUCE_SCATTER] = "reduce-scatter",
     [SCALED_BROADCAST] = "broadcast",
     [SCALED_P2P] = "p2p",
+    [SCALED_ALL_TO_ALL] = "all-to-all",
     [SCALED_PART_EMBEDDING] = "part-embedding",
     [SCALED_PART_HEAD] = "part-head",
     [SCALED_PART_OPTIMIZER] = "part-optimizer",
@@ -467,6 +468,9 @@ static const struct option options[] = {
     {"head-dim", "N", "(hidden / heads)", read_integer, AT(model.head_dim), 1, MOST_SIZE, NULL, 0},
     {"seq", "N", "tokens in a sequence (2048)", read_integer, AT(model.sequence), 1, MOST_SIZE, NULL, 0},
     {"vocab", "N", "(51200)", read_integer, AT(model.vocabulary), 1, MOST_SIZE, NULL, 0},
+    {"experts", "N", "feed-forward blocks of a layer, of which a token takes --top-k; 0: one for all (0)", read_integer,
+     AT(model.experts), 0, 4096, NULL, 0},
+    {"top-k", "N", "experts that a token takes (2)", read_integer, AT(model.top_k), 1, 64, NULL, 0},
     {"micro-batch", "N", "sequences in a micro-batch (1)", read_integer, AT(model.micro_batch), 1, 4096, NULL, 0},
     {"micro-batches", "N", "of one replica in a step (4)", read_integer, AT(model.micro_batches), 1, 16384, NULL, 0},
     {NULL, "How it is spread", NULL, NULL, 0, 0, 0, NULL, 0},
@@ -475,6 +479,8 @@ static const struct option options[] = {
     {"dp", "N", "data-parallel replicas (1)", read_integer, AT(parallel.data), 1, MOST_RANKS, NULL, 0},
     {"cp", "N", "context-parallel ranks, each with a part of every sequence (1)", read_integer, AT(parallel.context), 1,
      64, NULL, 0},
+    {"ep", "N", "data-parallel ranks in a row that share --experts (1)", read_integer, AT(parallel.expert), 1,
+     MOST_RANKS, NULL, 0},
     {"stage-layers", "LIST", "layers of each stage, such as 6,4,4,2, in place of --layers", read_stage_layers, 0, 0, 0,
      NULL, 0},
     {"vp", "N", "model chunks of a stage, with --schedule interleaved (1)", read_integer, AT(parallel.chunks), 1, 64,
@@ -711,8 +717,11 @@ static bool check_sizes(const struct setup *setup) {
   const struct model *model = &setup->model;
   double tensor = setup->parallel.tensor, width = (double)model->heads * model->head_dim, hidden = model->hidden;
   double tokens = (double)model->micro_batch * model->sequence, vocabulary = model->vocabulary / tensor;
+  double experts = model->experts > 0 ? (double)model->experts / setup->parallel.expert : 1;
+  double chosen = model->experts > 0 ? model->top_k : 1;
   double widest = fmax(fmax(hidden, vocabulary), fmax(3 * width, model->ffn) / tensor);
-  double layer = hidden * (4 * width + 2.0 * model->ffn) / tensor;
+  widest = fmax(chosen * fmax(hidden, model->ffn / tensor), fmax(widest, model->experts));
+  double layer = hidden * (4 * width + experts * 2.0 * model->ffn) / tensor + hidden * model->experts;
   int layers = 0;
   for (int stage = 0; stage < setup->parallel.pipeline; stage++) {
     layers = layers < setup_stage_layers(setup, stage) ? setup_stage_layers(setup, stage) : layers;
@@ -776,6 +785,27 @@ static bool check_sequence(const struct setup *setup) {
                        2 * parallel->context * parts);
 }
 
+/* The tokens of a rank go to all experts alike. */
+static bool check_experts(const struct setup *setup) {
+  const struct model *model = &setup->model;
+  const struct parallelism *parallel = &setup->parallel;
+  if (model->experts == 0) {
+    return parallel->expert == 1 || complain("--ep: with --experts");
+  }
+  if (parallel->tensor > 1 || parallel->context > 1 || parallel->fully_sharded || setup->graphs != GRAPHS_OFF) {
+    return complain("--experts: without --tp, --cp, --fsdp and --graphs");
+  }
+  if (setup->gpu->major < 9) {
+    return complain("--experts: with --gpu h100, h200 or b200, for which PyTorch has grouped products");
+  }
+  return (model->top_k <= model->experts ||
+          complain("--top-k (%d): at most --experts (%d)", model->top_k, model->experts)) &&
+         divides("--experts", model->experts, "--ep", parallel->expert) &&
+         divides("--dp", parallel->data, "--ep", parallel->expert) &&
+         divides("--micro-batch times --seq times --top-k",
+                 (int64_t)model->micro_batch * model->sequence * model->top_k, "--ep", parallel->expert);
+}
+
 static bool check(struct setup *setup) {
   struct model *model = &setup->model;
   const struct parallelism *parallel = &setup->parallel;
@@ -799,6 +829,9 @@ static bool check(struct setup *setup) {
   if (parallel->context > 1 && (parallel->fully_sharded || setup->graphs != GRAPHS_OFF)) {
     return complain("--cp: without --fsdp and --graphs");
   }
+  if (!check_experts(setup)) {
+    return false;
+  }
   if (setup->graphs != GRAPHS_OFF && leaves_out(setup)) {
     return complain("--leave-out, --fuse: not with --graphs, whose work is captured as it is");
   }
@@ -819,12 +852,18 @@ static bool check(struct setup *setup) {
 
 static void defaults(struct setup *setup) {
   *setup = (struct setup){
-      .model =
-          {.layers = 4, .hidden = 2048, .sequence = 2048, .vocabulary = 51200, .micro_batch = 1, .micro_batches = 4},
+      .model = {.layers = 4,
+                .hidden = 2048,
+                .sequence = 2048,
+                .vocabulary = 51200,
+                .top_k = 2,
+                .micro_batch = 1,
+                .micro_batches = 4},
       .parallel = {.tensor = 1,
                    .pipeline = 1,
                    .data = 1,
                    .context = 1,
+                   .expert = 1,
                    .chunks = 1,
                    .overlap_gradients = true,
                    .batched_p2p = true,

@@ -14,8 +14,9 @@
 
 struct model {
   int layers, hidden, ffn, heads, head_dim, sequence, vocabulary;
-  int micro_batch;   /* sequences in one micro-batch */
-  int micro_batches; /* of one replica, in one step */
+  int experts, top_k; /* feed-forward blocks of a layer, each as wide as ffn, 0: one for all; that a token takes */
+  int micro_batch;    /* sequences in one micro-batch */
+  int micro_batches;  /* of one replica, in one step */
 };
 
 enum schedule { SCHEDULE_1F1B, SCHEDULE_GPIPE, SCHEDULE_INTERLEAVED, SCHEDULE_ZERO_BUBBLE, SCHEDULES };
@@ -29,6 +30,7 @@ enum graphs { GRAPHS_OFF, GRAPHS_LAYERS, GRAPHS_PASSES, GRAPHS };
 struct parallelism {
   int tensor, pipeline, data;
   int context; /* ranks that share a sequence */
+  int expert;  /* data-parallel ranks in a row that share the experts of a layer */
   int chunks;  /* model chunks of a rank (virtual stages); over 1 only with SCHEDULE_INTERLEAVED */
   enum schedule schedule;
   bool sequence_parallel;
@@ -80,6 +82,7 @@ enum scaled {
   SCALED_REDUCE_SCATTER,
   SCALED_BROADCAST,
   SCALED_P2P,
+  SCALED_ALL_TO_ALL,
   /* device work of the model's first part, and its last, whatever its kind, communication excepted */
   SCALED_PART_EMBEDDING,
   SCALED_PART_HEAD,

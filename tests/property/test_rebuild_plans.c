@@ -1,6 +1,6 @@
-/* Drawn configurations of recorded jobs with shards, stages and replicas: each is refused with what to do, or its plan
- * is one that a cluster could carry out; and no plan is that lacks a collective, or a rank. The jobs are those of the
- * emulated cluster. */
+/* Drawn configurations of recorded jobs with shards, stages, replicas and shared experts: each is refused with what to
+ * do, or its plan is one that a cluster could carry out; and no plan is that lacks a collective, or a rank. The jobs are
+ * those of the emulated cluster. */
 #include "unit/stream_unit.h"
 
 #include "rebuild/legal.h"
@@ -12,7 +12,7 @@
 enum {
   FEW = 400,
   MANY = 1000,
-  BUILT = 7,
+  BUILT = 8,
   LAYERS = 4
 }; /* configurations, with LUMOS_DRAWN many; BUILT: of these, as whole jobs, and simulated */
 
@@ -23,6 +23,7 @@ static const char *const recordings[] = {
     "--pp 2 --dp 2 --batched-p2p off --distributed-optimizer on",
     "--tp 2 --pp 2 --sequence-parallel on",
     "--cp 2 --pp 2 --dp 2 --distributed-optimizer on",
+    "--experts 8 --ep 2 --pp 2 --dp 4",
     "--tp 2 --dp 2", /* transfers between stages are supplied by what builds jobs */
 };
 enum { RECORDINGS = sizeof recordings / sizeof *recordings, PLANNED = RECORDINGS - 1 };
@@ -98,13 +99,14 @@ static struct lumos_rebuild draw_configuration(void) {
 
 static bool may_be(const struct lumos_rebuild *asked) {
   bool turns = asked->schedule != LUMOS_INTERLEAVED || (asked->stages > 1 && asked->micro_batches % asked->stages == 0);
-  return turns && (asked->split_count > 0 || asked->layers % (asked->stages * asked->chunks) == 0);
+  bool shared = asked->experts == 0 || asked->replicas % asked->experts == 0;
+  return turns && shared && (asked->split_count > 0 || asked->layers % (asked->stages * asked->chunks) == 0);
 }
 
 static void tell(const struct lumos_rebuild *asked, int recording, const char *what) {
-  fail_msg("%s: --cp %d --layers %d --pp %d --dp %d --micro-batches %d --vp %d, schedule %d, %d in --split: %s",
-           recordings[recording], asked->contexts, asked->layers, asked->stages, asked->replicas, asked->micro_batches,
-           asked->chunks, (int)asked->schedule, asked->split_count, what);
+  fail_msg("%s: --cp %d --ep %d --layers %d --pp %d --dp %d --micro-batches %d --vp %d, schedule %d, %d in --split: %s",
+           recordings[recording], asked->contexts, asked->experts, asked->layers, asked->stages, asked->replicas,
+           asked->micro_batches, asked->chunks, (int)asked->schedule, asked->split_count, what);
 }
 
 /* ---- plans ---- */
@@ -156,11 +158,12 @@ struct cut {
   struct rebuild_templates templates;
 };
 
-/* Of ranks that share sequences other numbers are asked for, too. */
+/* Of ranks that share sequences or experts other numbers are asked for, too. */
 static struct lumos_rebuild draw_for(int recording) {
-  static const int32_t contexts[] = {0, 1, 2, 4, 8};
+  static const int32_t numbers[] = {0, 1, 2, 4, 8};
   struct lumos_rebuild asked = draw_configuration();
-  asked.contexts = strstr(recordings[recording], "--cp") != NULL ? contexts[draw(5)] : 0;
+  asked.contexts = strstr(recordings[recording], "--cp") != NULL ? numbers[draw(5)] : 0;
+  asked.experts = strstr(recordings[recording], "--ep") != NULL ? numbers[1 + draw(4)] : 0;
   return asked;
 }
 

@@ -493,6 +493,23 @@ static void the_stream_of_a_wait_is_inferred_from_what_it_returns_after(void **s
   lumos_job_free(job);
 }
 
+/* Both streams are idle shortly before the call returns, stream 7 first. */
+static void a_call_waits_for_what_its_thread_copied(void **state) {
+  (void)state;
+  for (int copies = 0; copies < 2; copies++) {
+    uint32_t thread, streams[2], calls[2];
+    struct lumos_job *job = two_streams(&thread, streams, calls);
+    uint32_t wait = add_wait(job, thread, 20 * us, 90 * us, LUMOS_WAIT_STREAM, LUMOS_NONE, LUMOS_NONE); /* to 110 */
+    uint32_t copy = add_task(job, streams[0], copies ? LUMOS_COPY : LUMOS_GEMM, "Memcpy DtoH", 96 * us, 8 * us);
+    job->tasks.items[copy].call = calls[0];
+    add_kernel(job, streams[1], 6 * us, 100 * us, calls[1]); /* to 106 */
+    build(job);
+    assert_int_equal(detail(job, wait)->wait.lane, streams[copies ? 0 : 1]);
+    assert_int_equal(wait_residual(job, wait), copies ? 6 * us : 4 * us);
+    lumos_job_free(job);
+  }
+}
+
 static void a_wait_that_fits_no_stream_stays_unknown(void **state) {
   (void)state;
   uint32_t thread, streams[2], calls[2];
@@ -809,6 +826,7 @@ int main(void) {
       cmocka_unit_test(a_wait_that_contradicts_the_rule_keeps_its_length),
       cmocka_unit_test(a_wait_behind_a_copy_moves_the_clock),
       cmocka_unit_test(the_stream_of_a_wait_is_inferred_from_what_it_returns_after),
+      cmocka_unit_test(a_call_waits_for_what_its_thread_copied),
       cmocka_unit_test(a_wait_that_fits_no_stream_stays_unknown),
       cmocka_unit_test(how_late_waits_return_is_learned_from_those_that_name_their_work),
       cmocka_unit_test(work_from_before_the_recording_is_held_once_per_stream),

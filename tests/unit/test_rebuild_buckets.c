@@ -98,7 +98,8 @@ static void find(struct rebuild_filling *filling, const struct gradients *gradie
   for (; megabytes[count] != 0; count++) {
     recorded[count] = megabytes[count] * MB + 512; /* padded */
   }
-  rebuild_filling_find(filling, gradients->items, gradients->count, recorded, count);
+  const struct rebuild_recorded_buckets buckets = {recorded, NULL, count, 0};
+  rebuild_filling_find(filling, gradients->items, gradients->count, &buckets);
 }
 
 /* 80 and 40 show a limit above 40 and up to 80: five of 40 come to 80, 80 and 40. */
@@ -158,6 +159,43 @@ static void resized_buckets_show_their_habit(void **state) {
   }
 }
 
+/* Which of the gradients are of experts: the second and the fourth. */
+static struct gradients gradients_with_experts(void) {
+  struct gradients gradients = gradients_of(LIST(30, 40, 50, 40, 20));
+  gradients.items[1].of_experts = gradients.items[3].of_experts = true;
+  return gradients;
+}
+
+static void experts_have_buckets_of_their_own(void **state) {
+  (void)state;
+  struct gradients gradients = gradients_with_experts();
+  struct rebuild_filling filling = filling_up_to(60, false);
+  expect(&filling, &gradients, LIST(70, 90, 20)); /* where others have the same ones */
+  struct rebuild_buckets buckets = {0};
+  filling.of = REBUILD_FILL_OTHERS;
+  expect(&filling, &gradients, LIST(80, 20));
+  filling.of = REBUILD_FILL_EXPERTS;
+  expect(&filling, &gradients, LIST(80));
+  rebuild_buckets_fill(&filling, gradients.items, gradients.count, &buckets);
+  assert_true(buckets.items[0].of_experts);
+  assert_int_equal(buckets.items[0].after, 3);
+  lumos_vector_free(&buckets);
+}
+
+/* Others come to 80 and 20 with every limit above 30 and up to 80; that experts' stand alone says that it is 40 at
+ * most. */
+static void both_kinds_of_buckets_show_the_limit(void **state) {
+  (void)state;
+  struct gradients gradients = gradients_with_experts();
+  static const int64_t others[] = {80 * MB, 20 * MB}, experts[] = {40 * MB, 40 * MB};
+  const struct rebuild_recorded_buckets recorded = {others, experts, 2, 2};
+  struct rebuild_filling filling = filling_up_to(0, false);
+  filling.of = REBUILD_FILL_OTHERS;
+  rebuild_filling_find(&filling, gradients.items, gradients.count, &recorded);
+  assert_true(filling.bucket_bytes > 30 * MB && filling.bucket_bytes <= 40 * MB);
+  assert_int_equal(filling.of, REBUILD_FILL_OTHERS);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(buckets_are_closed_when_they_are_full),
@@ -167,6 +205,8 @@ int main(void) {
       cmocka_unit_test(recorded_buckets_show_their_limit),
       cmocka_unit_test(what_recorded_buckets_do_not_show_stays),
       cmocka_unit_test(resized_buckets_show_their_habit),
+      cmocka_unit_test(experts_have_buckets_of_their_own),
+      cmocka_unit_test(both_kinds_of_buckets_show_the_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

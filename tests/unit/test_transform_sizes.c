@@ -407,6 +407,53 @@ static void experts_are_read_off_their_products(void **state) {
   lumos_job_free(job);
 }
 
+/* Two ranks share 16 experts, 3,584 wide and with a gate, which come to be shared by four: of a rank's 8 there are 4,
+ * while its 4,096 rows and what each token weighs of all 16 stay. Up and down they have 3 x 8 x 1,024 x 3,584
+ * parameters, whose gradients are cleared; what scales gradients may be of any weight. */
+static void experts_are_shared(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_model_description *model = &job->models.items[0];
+  model->ffn = model->ffn_matrices = LUMOS_ABSENT_INT;
+  model->sizes.tp = 1;
+  model->sizes.ep = 2;
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  assert_false(lumos_sizes_on_owners(job, 4, &sizes, &error));
+  assert_non_null(strstr(error.text, "does not show the experts of layers"));
+  add_product(job, "aten::_grouped_mm", "[[4096, 1024], [8, 1024, 7168], [8], [], []]");
+  add_product(job, "aten::_grouped_mm", "[[4096, 7168], [8, 7168, 1024], [8], [], []]"); /* back from the one up */
+  add_product(job, "aten::_grouped_mm", "[[4096, 3584], [8, 3584, 1024], [8], [], []]");
+  assert_true(lumos_sizes_on_owners(job, 4, &sizes, &error));
+  assert_int_equal(sizes.experts, 16);
+  assert_int_equal(sizes.chosen, 2);
+  lumos_dimensions_open(&dimensions, &sizes);
+  dimensions = lumos_dimensions_of_layer(&dimensions);
+  expect(&dimensions, "aten::_grouped_mm", "[[4096, 1024], [8, 1024, 7168], [8], [], []]", "[]",
+         "[[4096, 1024], [4, 1024, 7168], [4], [], []]", true);
+  expect(&dimensions, "aten::_grouped_mm", "[[1024, 4096], [4096, 3584], [8], [], []]", "[]",
+         "[[1024, 4096], [4096, 3584], [4], [], []]", true);
+  expect(&dimensions, "aten::softmax", "[[2048, 16], []]", "[]", "[[2048, 16], []]", true);
+  expect_side(&dimensions, LUMOS_OF_WEIGHT, "aten::copy_", "[[8, 1024, 7168], [8, 1024, 7168], []]", "[]",
+              "[[4, 1024, 7168], [4, 1024, 7168], []]", true);
+  expect(&dimensions, "aten::zero_", "[[88080384]]", "[\"float\"]", "[[44040192]]", true);
+  expect(&dimensions, "aten::mul_", "[[88080384], []]", "[\"float\"]", "[[88080384], []]", true);
+  expect(&dimensions, "aten::zero_", "[[1234567]]", "[\"float\"]", "[[1234567]]", true);
+  static const struct {
+    int32_t owners;
+    const char *says;
+  } wrong[] = {{3, "the nearest is --ep 2"}, {7, "the nearest is --ep 8"}, {32, "the nearest is --ep 16"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_false(lumos_sizes_on_owners(job, wrong[i].owners, &sizes, &error));
+    assert_non_null(strstr(error.text, wrong[i].says));
+  }
+  struct lumos_model_description one = lumos_experts_as_one(job, 2);
+  assert_int_equal(one.ffn, 16 * 3584);
+  assert_int_equal(one.ffn_matrices, 3);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_follow),
@@ -419,6 +466,7 @@ int main(void) {
       cmocka_unit_test(logits_are_no_weight),
       cmocka_unit_test(tokens_come_before_weights),
       cmocka_unit_test(experts_are_read_off_their_products),
+      cmocka_unit_test(experts_are_shared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

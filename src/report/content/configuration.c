@@ -63,9 +63,9 @@ static int64_t tokens_per_second(const struct lumos_model_description *model, co
   return rate < INT64_MAX ? (int64_t)rate : LUMOS_ABSENT;
 }
 
-enum { WITHOUT_CONTEXTS = 11 }; /* columns: that of ranks that share sequences comes last, where some do */
+enum { COMMON = 11 }; /* columns: that of ranks that share sequences, or experts, comes last, where some do */
 
-static void add_row(const struct lumos_model_description *model, const struct configuration *of,
+static void add_row(const struct lumos_model_description *model, const struct configuration *of, bool experts,
                     struct report_table *table) {
   const char *schedule = report_schedule_name(lumos_schedule_of(of->passes));
   report_table_word(table, of->where);
@@ -79,14 +79,17 @@ static void add_row(const struct lumos_model_description *model, const struct co
   report_table_number(table, global_batch(model, of));
   report_table_number(table, of->step);
   report_table_number(table, tokens_per_second(model, of));
-  if (table->column_count > WITHOUT_CONTEXTS) {
-    report_table_number(table, wide(of->sizes->cp));
+  if (table->column_count > COMMON) {
+    report_table_number(table, wide(experts ? of->sizes->ep : of->sizes->cp));
   }
 }
 
 void report_configuration_table(const struct report_facts *facts, const struct lumos_passes *recorded,
                                 const struct lumos_passes *passes, struct report_table *table) {
-  static const struct report_column columns[] = {
+  const struct lumos_model_description *model = rebuilt_model(facts->job);
+  bool contexts = model != NULL && (model->sizes.cp > 1 || model->recorded.sizes.cp > 1);
+  bool experts = !contexts && model != NULL && (model->sizes.ep > 1 || model->recorded.sizes.ep > 1);
+  const struct report_column columns[] = {
       {"configuration", "configuration", NULL, COLUMN_TEXT},
       {"dp", "DP", NULL, COLUMN_COUNT},
       {"tp", "TP", NULL, COLUMN_COUNT},
@@ -98,19 +101,17 @@ void report_configuration_table(const struct report_facts *facts, const struct l
       {"global_batch", "sequences in a step", NULL, COLUMN_COUNT},
       {"step", "step", "step_time", COLUMN_MS},
       {"tokens_per_second", "tokens/s per GPU", NULL, COLUMN_COUNT},
-      {"cp", "CP", NULL, COLUMN_COUNT},
+      {experts ? "ep" : "cp", experts ? "EP" : "CP", NULL, COLUMN_COUNT},
   };
-  const struct lumos_model_description *model = rebuilt_model(facts->job);
-  bool contexts = model != NULL && (model->sizes.cp > 1 || model->recorded.sizes.cp > 1);
-  report_table_begin(table, "configuration", columns, WITHOUT_CONTEXTS + contexts);
+  report_table_begin_own(table, "configuration", columns, (size_t)COMMON + (contexts || experts));
   if (model == NULL) {
     return;
   }
   struct configuration before = recorded_configuration(facts, model), after = predicted_configuration(facts, model);
   before.passes = recorded;
   after.passes = passes;
-  add_row(model, &before, table);
-  add_row(model, &after, table);
+  add_row(model, &before, experts, table);
+  add_row(model, &after, experts, table);
 }
 
 /* Of other numbers of GPUs the times of steps do not say which is better. */

@@ -52,6 +52,9 @@ static void put_sizes(const struct lumos_job *job, struct lumos_text *out) {
     if (sizes->cp > 1) {
       lumos_text_format(out, " \xC3\x97 CP\xC2\xA0%d", sizes->cp);
     }
+    if (sizes->ep > 1) {
+      lumos_text_format(out, ", EP\xC2\xA0%d", sizes->ep);
+    }
   }
 }
 

@@ -46,6 +46,9 @@ static void put_model_finding(const struct lumos_parallel *sizes, struct lumos_t
   }
   report_put_counted(out, sizes->dp, "data-parallel replica");
   lumos_text_put(out, " of all");
+  if (sizes->ep > 1) {
+    lumos_text_format(out, ", each %d in a row sharing the experts", sizes->ep);
+  }
 }
 
 void report_table_model(const struct lumos_job *job, struct report_table *table) {

@@ -64,6 +64,9 @@ struct row {
 #define MULTI_TENSOR(lists, functor, more)                                                                \
   "void multi_tensor_apply_kernel<TensorListMetadata<" lists ">, " functor more ">(long, int volatile*, " \
   "TensorListMetadata<" lists ">, " functor more ")"
+#define GELU(kernel, arguments)                                                                               \
+  "at::native::" kernel "(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::" \
+  "{lambda()#4}::operator()() const::{lambda(" arguments ")#1}"
 #define ADAM_MORE ", float, float, float, float, float, float, adamMode_t, float"
 #define SORT                                                                                                        \
   "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<at_cuda_detail::cub::DeviceRadixSortPolicy<long, long, " \
@@ -180,6 +183,34 @@ static const struct row rows[KERNELS] = {
          "cutlass::bfloat16_t, Flash_kernel_traits<128, 64, 128, 8, cutlass::bfloat16_t> > >(flash::Flash_bwd_params, "
          "int)",
          6, 0.88, WORK_ATTENTION, 2400, 8192, 256, 40, 16384},
+    [KERNEL_TOP] = {"void at::native::sbtopk::gatherTopK<c10::BFloat16, unsigned int, 2, false>(at::cuda::detail::"
+                    "TensorInfo<c10::BFloat16 const, unsigned int>, unsigned int, unsigned int, bool, unsigned int, "
+                    "unsigned int, at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>, unsigned int, "
+                    "at::cuda::detail::TensorInfo<long, unsigned int>, unsigned int, c10::BFloat16*)",
+                    NULL, 4, 0.30, WORK_REDUCTION, 4200, 1024, 128, 40, 4096},
+    [KERNEL_SCORES] = {"void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, float, float, 2, false, false>"
+                       "(float*, c10::BFloat16 const*, int, int, int, bool const*, int, bool)",
+                       NULL, 6, 0.60, WORK_REDUCTION, 2200, 512, 128, 20, 0},
+    [KERNEL_SCORES_BACKWARD] = {"void (anonymous namespace)::softmax_warp_backward<float, c10::BFloat16, float, 2, "
+                                "false, false>(c10::BFloat16*, float const*, float const*, int, int, int, bool const*)",
+                                NULL, 10, 0.60, WORK_REDUCTION, 2200, 512, 128, 24, 0},
+    [KERNEL_SCATTER] = {"void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::"
+                        "_cuda_scatter_gather_internal_kernel<true, at::native::OpaqueType<4> >::operator()"
+                        "<at::native::TensorAssign>(at::TensorIterator&, long, long, long, at::native::TensorAssign "
+                        "const&)::{lambda(int)#1}>(int, at::native::_cuda_scatter_gather_internal_kernel<true, "
+                        "at::native::OpaqueType<4> >)",
+                        NULL, 16, 0.40, WORK_ELEMENTWISE, 2400, 1024, 128, 32, 0},
+    [KERNEL_COUNT] = {REDUCING("512", "1", "long", SUM("long"), "4, 4"), NULL, 1, 0.50, WORK_REDUCTION, 3600, 32768,
+                      512, 32, 16},
+    [KERNEL_GELU] = {ELEMENTWISE("8", GELU("GeluCUDAKernelImpl", "c10::BFloat16"), "2"), NULL, 4, 1, WORK_ELEMENTWISE,
+                     1900, 1024, 128, 32, 0},
+    [KERNEL_GELU_BACKWARD] = {ELEMENTWISE("8", GELU("GeluBackwardCUDAKernelImpl", "c10::BFloat16, c10::BFloat16"), "3"),
+                              NULL, 6, 1, WORK_ELEMENTWISE, 1900, 1024, 128, 40, 0},
+    [KERNEL_PERMUTE] = {"_permute_kernel", NULL, 4, 0.85, WORK_ELEMENTWISE, 2600, 4096, 128, 32, 0},
+    [KERNEL_SORT_CHUNKS] = {"_sort_chunks_by_map_kernel", NULL, 4, 0.85, WORK_REDUCTION, 2600, 4096, 128, 32, 0},
+    [KERNEL_UNPERMUTE] = {"_unpermute_kernel", NULL, 3, 0.80, WORK_ELEMENTWISE, 2800, 2048, 128, 40, 0},
+    [KERNEL_UNPERMUTE_BACKWARD] = {"_unpermute_bwd_with_merging_probs_kernel", NULL, 5, 0.75, WORK_ELEMENTWISE, 3000,
+                                   2048, 128, 48, 0},
 };
 
 /* Blocks that an SM holds at once. A thread's registers are set aside by eights. */

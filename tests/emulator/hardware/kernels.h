@@ -31,6 +31,9 @@ struct gemm {
  * N K on works[0]. */
 int kernels_gemm(const struct setup *setup, struct gemm gemm, uint64_t place, struct work works[2]);
 
+/* So many such products in one kernel, `gemm` each; of weights' gradients, too. A GPU of Hopper or later. */
+struct work kernels_grouped(const struct setup *setup, struct gemm gemm, int groups);
+
 /* Kernels that move memory. */
 enum kernel {
   KERNEL_LAYER_NORM, /* elements: of the activation */
@@ -70,6 +73,17 @@ enum kernel {
   KERNEL_FILL,
   KERNEL_ATTENTION_DOT, /* the flash backward's preparation, its rounding at the end */
   KERNEL_ATTENTION_CONVERT,
+  KERNEL_TOP, /* of experts: the best of each token, what they weigh, and which they are */
+  KERNEL_SCORES,
+  KERNEL_SCORES_BACKWARD,
+  KERNEL_SCATTER,
+  KERNEL_COUNT,
+  KERNEL_GELU, /* without a bias */
+  KERNEL_GELU_BACKWARD,
+  KERNEL_PERMUTE, /* tokens, once for each expert that they take; in order of experts; and back with their weights */
+  KERNEL_SORT_CHUNKS,
+  KERNEL_UNPERMUTE,
+  KERNEL_UNPERMUTE_BACKWARD,
   KERNELS
 };
 

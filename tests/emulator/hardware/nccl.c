@@ -222,12 +222,32 @@ static struct nccl_plan pair(const struct setup *setup, int64_t bytes, int nodes
                             .transfer = llround((double)bytes / speed)};
 }
 
+/* Messages of every member to every other, all under way at once: what stays on a node and what leaves it pass
+ * different links. A member takes up one peer after the other. */
+static struct nccl_plan exchange(const struct setup *setup, int64_t bytes, int size, int nodes) {
+  enum { CHANNEL_BYTES = 131072 };
+  const double all_at_once = 0.8, turn = 0.8; /* of NVLink, as nccl-tests reach with all peers; us a peer */
+  struct group group = group_of(setup, ALL_TO_ALL, size, nodes);
+  double part = (double)bytes / size, within = part * (group.of_node - 1), between = part * (size - group.of_node);
+  double passing = fmax(within / (all_at_once * setup->gpu->nvlink), between / setup->network.nic_bandwidth);
+  double hop = nodes > 1 ? network_latency[RING][SIMPLE] + group.hop : nvlink_latency[RING][SIMPLE];
+  int64_t wanted = (bytes + CHANNEL_BYTES - 1) / CHANNEL_BYTES;
+  return (struct nccl_plan){.channels = (int)(wanted < 1                ? 1
+                                              : wanted < group.channels ? wanted
+                                                                        : group.channels),
+                            .latency = llround(1000 * (base_latency[RING][SIMPLE] + hop + turn * (size - 2))),
+                            .transfer = llround(passing)};
+}
+
 struct nccl_plan nccl_plan(const struct setup *setup, enum collective collective, int64_t bytes, int size, int nodes) {
   if (size < 2) {
     return (struct nccl_plan){.algorithm = algorithm_names[RING], .protocol = protocol_names[LL], .channels = 1};
   }
   if (collective == SEND_RECEIVE) {
     return pair(setup, bytes, nodes);
+  }
+  if (collective == ALL_TO_ALL) {
+    return exchange(setup, bytes, size, nodes);
   }
   struct group group = group_of(setup, collective, size, nodes);
   struct nccl_plan best = {.algorithm = NULL};

@@ -32,7 +32,16 @@ struct label {
 };
 
 /* WAIT moves nothing: the host's side of one that was begun. */
-enum collective { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, SEND_RECEIVE, COLLECTIVES, WAIT = COLLECTIVES };
+enum collective {
+  ALL_REDUCE,
+  ALL_GATHER,
+  REDUCE_SCATTER,
+  BROADCAST,
+  SEND_RECEIVE,
+  ALL_TO_ALL,
+  COLLECTIVES,
+  WAIT = COLLECTIVES
+};
 
 /* One direction of a point-to-point exchange. */
 struct p2p {
@@ -50,6 +59,7 @@ struct message {
   bool integers;
   int64_t elements_in, elements_out; /* of this rank's tensors */
   int inner[2];                      /* the last of their dimensions; 0: there is none but the first */
+  int64_t split;                     /* of an all-to-all: rows that each member gets of the rank, and the rank of it */
   int64_t bytes; /* S of nccl-tests: of all-gather and reduce-scatter the whole, of p2p the sum of both directions */
   int root;      /* of a broadcast, a rank; else -1 */
   int parts;     /* of a point-to-point kernel */

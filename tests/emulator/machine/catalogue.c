@@ -25,7 +25,7 @@ static bool same_message(const void *owner, uint32_t index, const void *key) {
   if (a->communicator != b->communicator || a->collective != b->collective || a->float32 != b->float32 ||
       a->integers != b->integers || a->elements_in != b->elements_in || a->elements_out != b->elements_out ||
       a->inner[0] != b->inner[0] || a->inner[1] != b->inner[1] || a->bytes != b->bytes || a->root != b->root ||
-      a->parts != b->parts)
+      a->split != b->split || a->parts != b->parts)
     return false;
   for (int i = 0; i < a->parts; i++)
     if (a->part[i].peer != b->part[i].peer || a->part[i].send != b->part[i].send ||

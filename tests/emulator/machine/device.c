@@ -17,11 +17,9 @@ static const enum scaled part_scales[PARTS] = {[PART_EMBEDDING] = SCALED_PART_EM
                                                [PART_HEAD] = SCALED_PART_HEAD,
                                                [PART_OPTIMIZER] = SCALED_PART_OPTIMIZER,
                                                [PART_OTHER] = SCALED};
-static const enum scaled collective_scales[COLLECTIVES] = {[ALL_REDUCE] = SCALED_ALL_REDUCE,
-                                                           [ALL_GATHER] = SCALED_ALL_GATHER,
-                                                           [REDUCE_SCATTER] = SCALED_REDUCE_SCATTER,
-                                                           [BROADCAST] = SCALED_BROADCAST,
-                                                           [SEND_RECEIVE] = SCALED_P2P};
+static const enum scaled collective_scales[COLLECTIVES] = {
+    [ALL_REDUCE] = SCALED_ALL_REDUCE, [ALL_GATHER] = SCALED_ALL_GATHER, [REDUCE_SCATTER] = SCALED_REDUCE_SCATTER,
+    [BROADCAST] = SCALED_BROADCAST,   [SEND_RECEIVE] = SCALED_P2P,      [ALL_TO_ALL] = SCALED_ALL_TO_ALL};
 
 void device_scales(struct machine *machine) {
   const double *scale = machine->setup->scale;

@@ -33,16 +33,16 @@ const char *machine_stream_name(enum stream stream) {
                                                      [STREAM_COPY] = "copy",
                                                      [STREAM_GATHER] = "gather",
                                                      [STREAM_REDUCE] = "reduce",
-                                                     [STREAM_CONTEXT] = "context"};
+                                                     [STREAM_CONTEXT] = "context",
+                                                     [STREAM_EXPERT] = "expert",
+                                                     [STREAM_EXPERT_DATA] = "expert data"};
   return stream < WORKING_STREAMS ? names[stream] : "NCCL's own";
 }
 
 const char *machine_collective_name(enum collective collective) {
-  static const char *const names[COLLECTIVES] = {[ALL_REDUCE] = "all-reduce",
-                                                 [ALL_GATHER] = "all-gather",
-                                                 [REDUCE_SCATTER] = "reduce-scatter",
-                                                 [BROADCAST] = "broadcast",
-                                                 [SEND_RECEIVE] = "send and receive"};
+  static const char *const names[COLLECTIVES] = {
+      [ALL_REDUCE] = "all-reduce", [ALL_GATHER] = "all-gather",         [REDUCE_SCATTER] = "reduce-scatter",
+      [BROADCAST] = "broadcast",   [SEND_RECEIVE] = "send and receive", [ALL_TO_ALL] = "all-to-all"};
   return names[collective];
 }
 

@@ -26,10 +26,12 @@ enum stream {
   STREAM_COPY,   /* input data */
   STREAM_GATHER, /* shares of parameters, before they are gathered; and gradients, behind their sum */
   STREAM_REDUCE,
-  STREAM_CONTEXT, /* keys and values of a sequence that ranks share */
+  STREAM_CONTEXT,     /* keys and values of a sequence that ranks share */
+  STREAM_EXPERT,      /* tokens, to the experts that they take and back */
+  STREAM_EXPERT_DATA, /* gradients of experts, where ranks share these */
   WORKING_STREAMS,
   NCCL_BESIDE = WORKING_STREAMS - STREAM_TENSOR, /* + a stream of communication: NCCL's */
-  STREAMS = NCCL_BESIDE + STREAM_CONTEXT + 1
+  STREAMS = NCCL_BESIDE + STREAM_EXPERT_DATA + 1
 };
 
 enum frame { FRAME_OP, FRAME_ANNOTATION, FRAME_PYTHON, FRAME_MODULE };

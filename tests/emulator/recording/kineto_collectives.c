@@ -11,11 +11,9 @@
 enum { MOST_RANKS_LISTED = 30 };
 
 static const char *collective_name(const struct message *message) {
-  static const char *const names[] = {[ALL_REDUCE] = "allreduce",
-                                      [ALL_GATHER] = "_allgather_base",
-                                      [REDUCE_SCATTER] = "_reduce_scatter_base",
-                                      [BROADCAST] = "broadcast",
-                                      [WAIT] = "wait"};
+  static const char *const names[] = {
+      [ALL_REDUCE] = "allreduce", [ALL_GATHER] = "_allgather_base", [REDUCE_SCATTER] = "_reduce_scatter_base",
+      [BROADCAST] = "broadcast",  [ALL_TO_ALL] = "all_to_allv",     [WAIT] = "wait"};
   if (message->collective != SEND_RECEIVE) {
     return names[message->collective];
   }
@@ -35,6 +33,19 @@ static void put_ranks(struct writer *out, const struct communicator *communicato
   PUT(out, "]\"");
 }
 
+/* What an all-to-all gives each member, "[4, 4]"; of many, the first and the last. */
+static void put_splits(struct writer *out, const char *key, const struct communicator *communicator, int64_t split) {
+  put_text(out, key);
+  for (int i = 0; split > 0 && i < communicator->size; i++) {
+    if (communicator->size > MOST_RANKS_LISTED && i == MOST_RANKS_LISTED - 1) {
+      PUT(out, ", ...");
+      i = communicator->size - 1;
+    }
+    put_number(out, i == 0 ? "" : ", ", split);
+  }
+  PUT(out, "]\"");
+}
+
 /* On the op and on its kernel alike. */
 void put_message(const struct trace *trace, const struct message *message, int64_t sequence) {
   const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
@@ -47,7 +58,9 @@ void put_message(const struct trace *trace, const struct message *message, int64
   put_number(out, ", \"Group size\": ", waits ? 1 : communicator->size);
   PUT(out, ", \"dtype\": \"");
   put_text(out, waits ? "Byte" : message->integers ? "Long" : message->float32 ? "Float" : "BFloat16");
-  PUT(out, "\", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": ");
+  put_splits(out, "\", \"In split size\": \"[", communicator, message->split);
+  put_splits(out, ", \"Out split size\": \"[", communicator, message->split);
+  PUT(out, ", \"Process Group Name\": ");
   put_string(out, communicator->name);
   PUT(out, ", \"Process Group Description\": ");
   put_string(out, communicator->description);
@@ -113,6 +126,16 @@ static int tensor_text(char *text, size_t room, const struct message *message, i
                   dims[1], list ? ")" : "");
 }
 
+/* "=[4,4]", as many as PyTorch writes of a list; where nothing is split "=[]". */
+static void split_text(char *text, size_t room, int64_t split, int size) {
+  int count = split == 0 ? 0 : size < MOST_RANKS_LISTED ? size : MOST_RANKS_LISTED;
+  int length = snprintf(text, room, "=[");
+  for (int i = 0; i < count; i++) {
+    length += snprintf(text + length, room - (size_t)length, "%s%lld", i == 0 ? "" : ",", (long long)split);
+  }
+  snprintf(text + length, room - (size_t)length, "]");
+}
+
 /* As the schemas of kineto_inputs.c have them. */
 void put_inputs_of_message(const struct trace *trace, const char *op, const struct message *message) {
   const struct communicator *communicator = &trace->recorder->communicators[message->communicator];
@@ -123,13 +146,15 @@ void put_inputs_of_message(const struct trace *trace, const char *op, const stru
     return;
   }
   int stride = stride_of(communicator);
-  bool list = message->collective != ALL_GATHER && message->collective != REDUCE_SCATTER;
-  char handed[96], output[96], input[96], inputs[384];
+  bool list =
+      message->collective != ALL_GATHER && message->collective != REDUCE_SCATTER && message->collective != ALL_TO_ALL;
+  char handed[96], output[96], input[96], splits[768], inputs[1280];
+  split_text(splits, sizeof splits, message->split, communicator->size);
   tensor_text(handed, sizeof handed, message, message->elements_in, list);
   tensor_text(output, sizeof output, message, message->elements_out, false);
   tensor_text(input, sizeof input, message, message->elements_in, false);
-  snprintf(inputs, sizeof inputs, "%s %s =%d =%d =%d =%d %s", handed, output, named_place(trace, message),
-           stride > 0 ? communicator->ranks[0] : -1, stride > 0 ? stride : -1, communicator->size, input);
+  snprintf(inputs, sizeof inputs, "%s %s =%d =%d =%d =%d %s %s", handed, output, named_place(trace, message),
+           stride > 0 ? communicator->ranks[0] : -1, stride > 0 ? stride : -1, communicator->size, input, splits);
   put_inputs(trace->out, op, inputs);
 }
 

@@ -25,6 +25,9 @@ static const struct schema {
   const char *arguments;
 } schemas[] = {
     {"aten::_foreach_copy_", 0, "2 1 =False"},
+    {"aten::_grouped_mm", 0, "1 2 3 - -"},
+    {"aten::_softmax", 0, "1 =-1 =False"},
+    {"aten::_softmax_backward_data", 0, "1 1 =-1 =15"},
     {"aten::_to_copy", 4, "1 3 4 - - =True -"},
     {"aten::_to_copy", 0, "1 3 - - - =False -"},
     {"aten::add", 0, "1 2 =1"},
@@ -39,6 +42,8 @@ static const struct schema {
     {"aten::embedding_dense_backward", 0, "1 2 3 =-1 =False"},
     {"aten::empty_like", 0, "1 - - - =False =1"},
     {"aten::fill_", 0, "1 =1."},
+    {"aten::gelu", 0, "1 =none"},
+    {"aten::gelu_backward", 0, "1 1 =none"},
     {"aten::index", 0, "1 -"},
     {"aten::index_select", 0, "1 =0 2"},
     {"aten::layer_norm", 0, "1 2 3 4 =1.0000000000000001e-05 =True"},
@@ -48,26 +53,29 @@ static const struct schema {
     {"aten::native_layer_norm", 0, "1 2 3 4 =1.0000000000000001e-05"},
     {"aten::native_layer_norm_backward", 0, "1 2 3 4 5 6 7 =[True,True,True]"},
     {"aten::ones_like", 0, "1 - - - =False =1"},
+    {"aten::scatter", 0, "1 =1 2 3"},
     {"aten::split_with_sizes", 0, "1 2 =-1"},
     {"aten::sum", 0, "1 2 =False -"},
     {"aten::t", 0, "1"},
     {"aten::to", 4, "1 3 4 - - =True =False -"},
     {"aten::to", 0, "1 3 =False =False -"},
+    {"aten::topk", 0, "1 2 =-1 =True =True"},
     {"aten::transpose", 0, "1 =0 =1"},
     {"flash_attn::_flash_attn_backward", 0, "1 1 2 2 1 3 1 2 2 =0. 4 =True =-1 =-1 =0. - =False 5"},
     {"flash_attn::_flash_attn_forward", 0, "1 2 2 =0. 3 =True =-1 =-1 =0. - =False"},
     {"torch::autograd::AccumulateGrad", 0, "1"},
     /* Given of a message: what the op is handed, its output, the rank that it names, the group's first rank, stride and
-     * size, its input; of a wait the rank alone. */
+     * size, its input, what each member gets of that; of a wait the rank alone. */
     {"c10d::_allgather_base_", 0, "2 1 - =True =-1"},
     {"c10d::_reduce_scatter_base_", 0, "2 1 - - =True =-1"},
+    {"c10d::alltoall_base_", 0, "2 1 - 8 8 =True =-1"},
     {"c10d::allreduce_", 0, "1 - - - =True =-1"},
     {"c10d::broadcast_", 0, "1 - 3 =0 =True =-1"},
     {"c10d::recv_", 0, "1 - 3 =0"},
     {"c10d::send", 0, "1 - 3 =0"},
     {"nccl:*", 0, "7"},
     {"record_param_comms", 1, "- - 1 - =[] =[] =-1 =-1 =1"},
-    {"record_param_comms", 0, "1 - - 3 - =[] =[] 4 5 6 =True"},
+    {"record_param_comms", 0, "1 - - 3 - 8 8 4 5 6 =True"},
 };
 
 static struct input first_of(const char *inputs) { return (struct input){inputs, strcspn(inputs, " ")}; }

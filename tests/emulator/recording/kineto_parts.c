@@ -34,7 +34,8 @@ int stream_number(int stream) {
       [STREAM_EMBEDDING] = 21,     [STREAM_MODEL] = 25,        [STREAM_SEND_NEXT] = 29,
       [STREAM_SEND_PREVIOUS] = 33, [STREAM_RECEIVE_NEXT] = 37, [STREAM_RECEIVE_PREVIOUS] = 41,
       [STREAM_P2P] = 45,           [STREAM_COPY] = 49,         [STREAM_GATHER] = 53,
-      [STREAM_REDUCE] = 57,        [STREAM_CONTEXT] = 61,
+      [STREAM_REDUCE] = 57,        [STREAM_CONTEXT] = 61,      [STREAM_EXPERT] = 65,
+      [STREAM_EXPERT_DATA] = 69,
   };
   return stream < WORKING_STREAMS ? numbers[stream] : numbers[stream - NCCL_BESIDE] + NUMBERS_OF_NCCL;
 }

@@ -29,6 +29,7 @@ static uint32_t add_message(struct recorder *recorder, const struct message *mes
   copy.elements_out = message->elements_out;
   copy.inner[0] = message->inner[0];
   copy.inner[1] = message->inner[1];
+  copy.split = message->split;
   copy.bytes = message->bytes;
   copy.root = message->root;
   copy.parts = message->parts;

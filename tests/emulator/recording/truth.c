@@ -96,6 +96,10 @@ static void put_model(struct writer *out, const struct model *model) {
   put_number(out, ", \"head_dim\": ", model->head_dim);
   put_number(out, ", \"sequence\": ", model->sequence);
   put_number(out, ", \"vocabulary\": ", model->vocabulary);
+  if (model->experts > 0) {
+    put_number(out, ", \"experts\": ", model->experts);
+    put_number(out, ", \"top_k\": ", model->top_k);
+  }
   put_number(out, ", \"micro_batch\": ", model->micro_batch);
   put_number(out, ", \"micro_batches\": ", model->micro_batches);
 }
@@ -105,6 +109,9 @@ static void put_parallel(struct writer *out, const struct parallelism *parallel)
   put_number(out, ", \"context\": ", parallel->context);
   put_number(out, ", \"pipeline\": ", parallel->pipeline);
   put_number(out, ", \"data\": ", parallel->data);
+  if (parallel->expert > 1) {
+    put_number(out, ", \"expert\": ", parallel->expert);
+  }
   put_number(out, ", \"chunks\": ", parallel->chunks);
   put_named(out, ", \"schedule\": ", setup_schedule_name(parallel->schedule));
   put_flag(out, ", \"sequence_parallel\": ", parallel->sequence_parallel);
@@ -434,11 +441,9 @@ static void put_times(struct writer *out, const char *key, const int64_t *times,
 }
 
 static void put_transfer(struct writer *out, const struct recorder *recorder, const struct transfer_row *row) {
-  static const char *const ops[COLLECTIVES] = {[ALL_REDUCE] = "all_reduce",
-                                               [ALL_GATHER] = "all_gather",
-                                               [REDUCE_SCATTER] = "reduce_scatter",
-                                               [BROADCAST] = "broadcast",
-                                               [SEND_RECEIVE] = "send_receive"};
+  static const char *const ops[COLLECTIVES] = {
+      [ALL_REDUCE] = "all_reduce", [ALL_GATHER] = "all_gather",     [REDUCE_SCATTER] = "reduce_scatter",
+      [BROADCAST] = "broadcast",   [SEND_RECEIVE] = "send_receive", [ALL_TO_ALL] = "all_to_all"};
   put_named(out, "[", recorder->communicators[row->communicator].name);
   put_named(out, ", ", ops[row->collective]);
   put_number(out, ", ", row->sequence);

@@ -38,6 +38,11 @@ static const char *const jobs[] = {
     MODEL
     "--micro-batches 2 --cp 2 --tp 2 --pp 2 --sequence-parallel on --distributed-optimizer on --recompute selective",
     MODEL "--micro-batches 4 --cp 4 --pp 2 --vp 2 --schedule interleaved --recompute full --record all",
+    MODEL "--micro-batches 2 --experts 4 --dp 2 --bucket-mb 1 --recompute full",
+    MODEL "--micro-batches 2 --experts 8 --top-k 4 --ep 2 --dp 4 --bucket-mb 1 --distributed-optimizer on",
+    MODEL "--micro-batches 2 --experts 4 --ep 2 --dp 2 --pp 2 --record all --recompute selective",
+    MODEL "--micro-batches 3 --experts 4 --ep 4 --dp 4 --pp 2 --schedule zb-h1 --overlap-gradients off",
+    MODEL "--micro-batches 4 --experts 2 --top-k 1 --ep 2 --dp 4 --pp 2 --vp 2 --schedule interleaved --recompute full",
     MODEL "--micro-batches 3 --dp 3 --fsdp on",
     MODEL "--micro-batches 2 --dp 2 --fsdp on --recompute selective",
     MODEL "--micro-batches 2 --tp 2 --sequence-parallel on --dp 2 --fsdp on --recompute full --record all",
@@ -109,8 +114,10 @@ static void products_are_those_of_the_formula(void **state) {
       read_rank(&job, rank);
     const struct model *model = &job.setup.model;
     double sequences = (double)model->micro_batch * model->micro_batches * job.setup.parallel.data;
+    double blocks = model->experts > 0 ? model->top_k : 1; /* that a token passes; and its way to them */
     double layer = 2 * sequences * model->sequence *
-                   (4.0 * model->hidden * model->heads * model->head_dim + 2.0 * model->hidden * model->ffn);
+                   (4.0 * model->hidden * model->heads * model->head_dim + blocks * 2.0 * model->hidden * model->ffn +
+                    (double)model->hidden * model->experts);
     double attention =
         2 * sequences * model->layers * model->heads * model->head_dim * model->sequence * (double)model->sequence;
     double layers_again = job.setup.parallel.recompute == RECOMPUTE_FULL,
@@ -133,6 +140,37 @@ static void formulas_by_hand(void **state) {
   /* A layer: 24 * 9 + 8 * 9 + 16 * 9 + 8 * 17 and two norms of 16; the words, which both ends have; the final norm. */
   assert_int_equal(job.gpt->plans[0].parameters, 600 + 80);
   assert_int_equal(job.gpt->plans[1].parameters, 600 + 80 + 16);
+  close_job(&job);
+}
+
+/* One token takes 2 of 4 experts, each of two ranks has 2 of them. */
+static void formulas_of_experts_by_hand(void **state) {
+  (void)state;
+  struct job_text job;
+  open_job(&job,
+           "--layers 2 --hidden 8 --heads 2 --ffn 16 --seq 4 --vocab 10 --micro-batches 3 --dp 4 --pp 2 --experts 4 "
+           "--ep 2 --bucket-mb 0.0045",
+           NULL, NULL);
+  /* 48 tokens of 12 sequences: 6 * 48 * (2 * (4 * 64 + 2 * 2 * 128 + 8 * 4) + 80) + 6 * 2 * 8 * 16 * 12. */
+  assert_equals(gpt_model_flops(&job.setup), 483840 + 18432);
+  /* A layer: 24 * 9 + 8 * 9, two norms of 16, the router's 32, and 2 experts of 2 * 128; the words. */
+  const struct plan *plan = &job.gpt->plans[0];
+  assert_int_equal(plan->parameters, 352 + 512 + 80);
+  assert_int_equal(plan->chunks[0].expert_parameters, 512);
+  /* One bucket of each kind: 432 and 512 parameters are at most 1125. */
+  assert_int_equal(plan->chunks[0].bucket_count, 2);
+  assert_int_equal(plan->chunks[0].expert_buckets, 1);
+  assert_int_equal(plan->chunks[0].buckets[0], 432);
+  assert_int_equal(plan->chunks[0].buckets[1], 512);
+  close_job(&job);
+  /* With all experts on each rank all is in one bucket, which closes before it would hold more: 1024 of experts. */
+  open_job(&job,
+           "--layers 2 --hidden 8 --heads 2 --ffn 16 --seq 4 --vocab 10 --micro-batches 3 --dp 4 --pp 2 --experts 4 "
+           "--bucket-mb 0.0045",
+           NULL, NULL);
+  assert_int_equal(job.gpt->plans[0].chunks[0].bucket_count, 2);
+  assert_int_equal(job.gpt->plans[0].chunks[0].expert_buckets, 0);
+  assert_int_equal(job.gpt->plans[0].chunks[0].buckets[0], 1024 + 32 + 16 + 8);
   close_job(&job);
 }
 
@@ -188,7 +226,7 @@ static void add_message(void *self, enum thread thread, const struct instruction
   bool gathers = message->collective == ALL_GATHER, scatters = message->collective == REDUCE_SCATTER;
   assert_int_equal(message->elements_in * size * (gathers ? members : 1), message->bytes);
   assert_int_equal(message->elements_out * size * (scatters ? members : 1), message->bytes);
-  bool bucket = strncmp(communicator->description, "DATA_PARALLEL_GROUP", 19) == 0 && message->float32 && !gathers &&
+  bool bucket = strstr(communicator->description, "DATA_PARALLEL_GROUP") != NULL && message->float32 && !gathers &&
                 message->elements_in > 1;
   if (bucket) {
     traffic->gradients += message->bytes;
@@ -219,13 +257,15 @@ static int64_t slot_size(const struct setup *setup, int slot) {
  * is. Fully sharded replicas sum them in every micro-batch. */
 static void check_gradients(const struct job_text *job, const struct traffic *traffic) {
   const struct setup *setup = &job->setup;
-  int64_t parameters = job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].parameters, most_padding = 0;
+  const struct plan *plan = &job->gpt->plans[setup_coordinates(setup, traffic->rank).stage];
+  int64_t parameters = plan->parameters, most_padding = 0;
+  for (int i = 0; setup->parallel.data == setup->parallel.expert && i < setup->parallel.chunks; i++)
+    parameters -= plan->chunks[i].expert_parameters; /* which nobody else has */
   int64_t times = setup->parallel.fully_sharded ? setup->model.micro_batches : 1;
   int64_t copies = (int64_t)setup->parallel.data * setup->parallel.context;
   if (setup->parallel.distributed_optimizer || setup->parallel.fully_sharded)
     for (int i = 0; i < setup->parallel.chunks; i++)
-      most_padding +=
-          (int64_t)job->gpt->plans[setup_coordinates(setup, traffic->rank).stage].chunks[i].bucket_count * (copies - 1);
+      most_padding += (int64_t)plan->chunks[i].bucket_count * (copies - 1);
   if (copies == 1) {
     assert_int_equal(traffic->gradients, 0);
     return;
@@ -242,6 +282,7 @@ static void check_gradients(const struct job_text *job, const struct traffic *tr
   int64_t largest_parameter = 0;
   for (int i = 0; i < LINEARS; i++) {
     int64_t weight = gpt_linear_inputs(setup, (enum linear)i) * gpt_linear_outputs(setup, (enum linear)i);
+    weight *= setup->model.experts > 0 && (i == LINEAR_FC1 || i == LINEAR_FC2) ? gpt_experts(setup) : 1;
     largest_parameter = weight > largest_parameter ? weight : largest_parameter;
   }
   int64_t most =
@@ -331,6 +372,40 @@ static void groups_of_contexts_are_megatrons(void **state) {
     assert_string_equal(communicators[i].description, wanted[i].description);
     assert_int_equal(communicators[i].size, wanted[i].size);
     assert_memory_equal(communicators[i].ranks, wanted[i].ranks, (size_t)wanted[i].size * sizeof(int));
+  }
+  close_job(&job);
+}
+
+/* Ranks in a row share experts; those with the same experts, at the same place in such rows, sum these' gradients. */
+static void groups_of_experts_are_megatrons(void **state) {
+  (void)state;
+  struct job_text job;
+  open_job(&job, "--experts 4 --ep 2 --dp 4 --pp 2", NULL, NULL);
+  static const struct {
+    const char *name, *description;
+    int size, ranks[8];
+  } wanted[] = {
+      {"23", "EXPERT_MODEL_PARALLEL_GROUP", 2, {0, 1}},
+      {"24", "EXPERT_MODEL_PARALLEL_GROUP", 2, {2, 3}},
+      {"25", "EXPERT_MODEL_PARALLEL_GROUP", 2, {4, 5}},
+      {"26", "EXPERT_MODEL_PARALLEL_GROUP", 2, {6, 7}},
+      {"27", "EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP", 4, {0, 1, 4, 5}},
+      {"28", "EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP", 4, {2, 3, 6, 7}},
+      {"29", "EXPERT_DATA_PARALLEL_GROUP", 2, {0, 2}},
+      {"30", "EXPERT_DATA_PARALLEL_GROUP", 2, {1, 3}},
+      {"31", "EXPERT_DATA_PARALLEL_GROUP", 2, {4, 6}},
+      {"32", "EXPERT_DATA_PARALLEL_GROUP", 2, {5, 7}},
+  };
+  enum { WANTED = sizeof wanted / sizeof *wanted };
+  int count;
+  const struct communicator *communicators = gpt_communicators(job.gpt, &count);
+  /* Before them: the world, 2 of data, 4 of the model, 8 lonely ones of tensors, 4 pipelines, 4 of embeddings. */
+  for (int i = 0; i < WANTED; i++) {
+    const struct communicator *communicator = &communicators[count - WANTED + i];
+    assert_string_equal(communicator->name, wanted[i].name);
+    assert_string_equal(communicator->description, wanted[i].description);
+    assert_int_equal(communicator->size, wanted[i].size);
+    assert_memory_equal(communicator->ranks, wanted[i].ranks, (size_t)wanted[i].size * sizeof(int));
   }
   close_job(&job);
 }
@@ -618,7 +693,10 @@ static void check_label(struct order_check *check, enum thread thread, struct la
 }
 
 /* For those who ask for a future, which here nobody does. */
-static bool is_future(int event) { return event >= EVENT_FUTURE && event < EVENT_FUTURE + EVENT_STREAMS; }
+static bool is_future(int event) {
+  return (event >= EVENT_FUTURE && event < EVENT_FUTURE + EVENT_STREAMS) ||
+         event == stream_event(EVENT_FUTURE, STREAM_EXPERT) || event == stream_event(EVENT_FUTURE, STREAM_EXPERT_DATA);
+}
 
 static void check_order(void *self, enum thread thread, const struct instruction *instruction,
                         const struct work *work) {
@@ -702,10 +780,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_are_those_of_the_formula),
       cmocka_unit_test(formulas_by_hand),
+      cmocka_unit_test(formulas_of_experts_by_hand),
       cmocka_unit_test(layers_that_do_not_divide_are_refused),
       cmocka_unit_test(members_do_the_same_in_the_same_order),
       cmocka_unit_test(groups_are_megatrons),
       cmocka_unit_test(groups_of_contexts_are_megatrons),
+      cmocka_unit_test(groups_of_experts_are_megatrons),
       cmocka_unit_test(lonely_groups_are_numbered),
       cmocka_unit_test(buckets_leave_when_their_gradients_are_there),
       cmocka_unit_test(exchanges_match_in_order),

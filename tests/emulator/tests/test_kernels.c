@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -498,6 +499,37 @@ static void choice_follows_the_size(void **state) {
   }
 }
 
+/* All talk to all: what leaves each card is 7 of 8 parts at 0.8 of 450 bytes a ns; base and step, and 0.8 us a peer
+ * from the second on. */
+static void all_to_all_passes_all_links_at_once(void **state) {
+  (void)state;
+  struct setup setup = ideal("h100");
+  struct nccl_plan plan = nccl_plan(&setup, ALL_TO_ALL, 8 << 20, 8, 1);
+  assert_int_equal(plan.latency, 8400 + 3400 + 6 * 800);
+  assert_int_equal(plan.transfer, 20389); /* 7 MiB / 360 */
+  assert_int_equal(nccl_plan(&setup, ALL_TO_ALL, 8 << 20, 2, 1).transfer, 11651);
+  /* On two nodes half of it passes the network, at 50 bytes a ns: 4 MiB; three parts pass NVLink meanwhile. */
+  plan = nccl_plan(&setup, ALL_TO_ALL, 8 << 20, 8, 2);
+  assert_int_equal(plan.latency, 8400 + 14000 + 2000 + 6 * 800);
+  assert_int_equal(plan.transfer, 83886);
+}
+
+/* Four products of 512 rows, 4096 columns, 1024 deep: 4 * 4 * 16 tiles of 128 x 256, two waves of 132 SMs. */
+static void grouped_products_are_tiles_of_all_groups(void **state) {
+  (void)state;
+  struct setup setup = ideal("h100");
+  setup.mechanisms[MECHANISM_WAVES] = true;
+  struct gemm gemm = {.m = 512, .n = 4096, .k = 1024, .layout = GEMM_TN};
+  struct work work = kernels_grouped(&setup, gemm, 4);
+  double wave = 132.0 * 2 * 128 * 256 * 1024 / (setup.gpu->flops * setup.gpu->reached_flops * 0.78);
+  assert_near(work.duration, 6000 + llround(2 * wave), 1);
+  assert_true(work.fills_device);
+  assert_int_equal(work.free_sms, 132 - (256 - 132));
+  assert_int_equal(work.grid[0], 132);
+  assert_true(work.flops == 4.0 * 2 * 512 * 4096 * 1024);
+  assert_int_equal(work.bytes, 4 * 2 * (512 * 1024 + 1024 * 4096 + 512 * 4096));
+}
+
 static void nodes_are_further_apart(void **state) {
   (void)state;
   struct setup setup = ideal("h100");
@@ -611,6 +643,8 @@ int main(void) {
       cmocka_unit_test(small_messages_take_the_latency),
       cmocka_unit_test(switch_reduces_where_there_is_one),
       cmocka_unit_test(choice_follows_the_size),
+      cmocka_unit_test(all_to_all_passes_all_links_at_once),
+      cmocka_unit_test(grouped_products_are_tiles_of_all_groups),
       cmocka_unit_test(nodes_are_further_apart),
       cmocka_unit_test(pairs_take_one_hop),
       cmocka_unit_test(communication_has_its_names),

@@ -58,6 +58,7 @@ static enum call call_of(const struct work *work) {
          : strncmp(work->name, "nvjet", 5) == 0          ? CALL_LAUNCH_EX
          : strncmp(work->name, "ncclDevKernel", 13) == 0 ? CALL_LAUNCH_NCCL
          : strncmp(work->name, "triton_", 7) == 0        ? CALL_LAUNCH_DRIVER
+         : *work->name == '_'                            ? CALL_LAUNCH_DRIVER /* Triton, too */
                                                          : CALL_LAUNCH;
 }
 
@@ -84,12 +85,12 @@ static void count_work(void *self, enum thread thread, const struct instruction 
              work->label.part, work->label.micro_batch, work->label.layer, rows);
 }
 
-static void expect(struct counted counted, const char *options, int rank) {
+static void expect_of(struct counted counted, const char *job, const char *options, int rank) {
   const struct row *rows = counted.rows;
   int count = counted.row_count;
   char line[512];
   struct setup setup;
-  snprintf(line, sizeof line, JOB "%s", options);
+  snprintf(line, sizeof line, "%s%s", job, options);
   assert_true(setup_of_line(&setup, line));
   struct gpt *gpt = gpt_new(&setup);
   struct software software = gpt_software(gpt);
@@ -107,6 +108,8 @@ static void expect(struct counted counted, const char *options, int rank) {
   reader_free(&reader);
   setup_free(&setup);
 }
+
+static void expect(struct counted counted, const char *options, int rank) { expect_of(counted, JOB, options, rank); }
 
 static void expect_rows(const char *options, int rank, const struct row *rows, int count) {
   expect((struct counted){.rows = rows, .row_count = count}, options, rank);
@@ -370,11 +373,110 @@ static void contexts_gather_keys_and_values(void **state) {
   setup_free(&setup);
 }
 
+/* ---- experts ---- */
+
+#define EXPERT_JOB                                                                                                 \
+  "--layers 2 --hidden 512 --heads 8 --head-dim 80 --ffn 1536 --seq 256 --micro-batch 2 --vocab 2048 --experts 8 " \
+  "--top-k 4 --ep 2 --dp 4 --micro-batches 2 --ideal --warmup 1 --steps 2 "
+
+/* Of a rank of two that share 8 experts: 4, which get 2048 rows together, as many as the rank's tokens make. Those with
+ * the same experts are two. */
+static void experts_have_their_rows(void **state) {
+  (void)state;
+  const int64_t rows = 2048, of_one = 2048 / 4, wide = 1536, weight_of_all = 4 * 512 * 1536;
+  const int64_t grouped = 4 * product(of_one, wide, hidden);
+  const int64_t others = 4 * 512 * 640 + 3 * 640 + 512 + 4 * 512 + 512 * 8; /* of a layer: with the router's weight */
+  const int64_t owned = (2 * others + 2048 * 512 + 2 * 512) / 4 + 2 * 2 * weight_of_all / 2;
+  const struct row of[] = {
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "gatherTopK", 2 * 4 * tokens * 8},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "softmax_warp_forward", 2 * 6 * tokens * 4},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "_scatter_gather", 2 * 16 * tokens * 4},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "Memcpy DtoH", 2 * 8 * 8},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "_permute_kernel", 2 * 4 * rows * hidden},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "_sort_chunks", 2 * 2 * 4 * rows * hidden},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "GroupProblemShape", 2 * 2 * grouped},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "GeluCUDA", 2 * 4 * rows * wide},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "_unpermute_kernel", 2 * 3 * rows * hidden},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "_unpermute_bwd", 2 * 5 * rows * hidden},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "_unpermute_kernel", 2 * 3 * rows * hidden},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "_sort_chunks", 2 * 2 * 4 * rows * hidden},
+      {PHASE_BACKWARD, PART_LAYER, -1, 8, "GroupProblemShape", 2 * 4 * grouped},
+      {PHASE_BACKWARD, PART_LAYER, -1, 2, "GeluBackward", 2 * 6 * rows * wide},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "_scatter_gather", 2 * 2 * 16 * tokens * 4},
+      /* Small gradients are of attention's biases and of two norms; the first micro-batch writes, the second adds. */
+      {PHASE_BACKWARD, PART_LAYER, 0, 6,
+       "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() "
+       "const::{lambda()#7}",
+       6 * (3 * 640 + 512 + 2 * 2 * 512 + 2 * weight_of_all)},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "AdamFunctor", 28 * owned},
+  };
+  expect_of((struct counted){.partly = true, .rows = of, .row_count = sizeof of / sizeof *of}, EXPERT_JOB,
+            "--distributed-optimizer on", 0);
+}
+
+struct sent {
+  const struct gpt *gpt;
+  int exchanges[PHASES], counts, buckets, gathers;
+};
+
+static void count_sent(void *self, enum thread thread, const struct instruction *instruction, const struct work *work) {
+  struct sent *sent = self;
+  (void)thread;
+  int count;
+  const struct communicator *communicators = gpt_communicators(sent->gpt, &count);
+  const char *group =
+      work && work->message ? communicators[work->message->communicator].description : "DATA_PARALLEL_GROUP";
+  if (strncmp(group, "EXPERT_", 7) != 0)
+    return;
+  const struct message *message = work->message;
+  if (strcmp(group, "EXPERT_DATA_PARALLEL_GROUP") == 0) {
+    assert_int_equal(instruction->stream, STREAM_EXPERT_DATA);
+    sent->buckets += message->collective == ALL_REDUCE;
+    return;
+  }
+  if (strcmp(group, "EXPERT_MODEL_PARALLEL_GROUP") != 0) /* the norm's */
+    return;
+  assert_int_equal(instruction->stream, STREAM_EXPERT);
+  if (message->collective == ALL_GATHER) {
+    assert_int_equal(message->bytes, 8 * 2 * 8);
+    sent->counts++;
+    return;
+  }
+  assert_int_equal(message->collective, ALL_TO_ALL);
+  assert_int_equal(message->bytes, 2 * 2048 * 512);
+  assert_int_equal(message->elements_in, 2048 * 512);
+  assert_int_equal(message->split, 1024);
+  sent->exchanges[work->label.phase]++;
+}
+
+/* Rows go to the experts and back in each layer's passes, of which the forward one tells first how many there are. */
+static void ranks_exchange_what_experts_work_on(void **state) {
+  (void)state;
+  char line[] = EXPERT_JOB "--bucket-mb 30 --dp 4 --record none";
+  struct setup setup;
+  assert_true(setup_of_line(&setup, line));
+  struct sent sent = {.gpt = gpt_new(&setup)};
+  struct software software = gpt_software((struct gpt *)(uintptr_t)sent.gpt);
+  struct reader reader = {.self = &sent, .read = count_sent};
+  while (read_next(&reader, &software, 1))
+    ;
+  assert_int_equal(sent.exchanges[PHASE_FORWARD], STEPS * MICRO_BATCHES * 2 * 2);
+  assert_int_equal(sent.exchanges[PHASE_BACKWARD], STEPS * MICRO_BATCHES * 2 * 2);
+  assert_int_equal(sent.counts, STEPS * MICRO_BATCHES * 2);
+  /* A weight of four experts is 12.6 MB: two of them go into 30 MB, which is a layer's. */
+  assert_int_equal(sent.buckets, STEPS * 2);
+  gpt_free((struct gpt *)(uintptr_t)sent.gpt);
+  reader_free(&reader);
+  setup_free(&setup);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fully_sharded_replicas_have_their_share),
       cmocka_unit_test(contexts_have_their_part_of_a_sequence),
       cmocka_unit_test(contexts_gather_keys_and_values),
+      cmocka_unit_test(experts_have_their_rows),
+      cmocka_unit_test(ranks_exchange_what_experts_work_on),
       cmocka_unit_test(a_step_runs_what_it_is_made_of),
       cmocka_unit_test(a_distributed_optimizer_has_its_share),
   };

@@ -11,19 +11,25 @@
 static const struct {
   const char *description;
   bool varies_tensor, varies_context, varies_data, varies_stage;
+  bool of_experts; /* among data-parallel ranks: those that share experts, in a row; or, along data, the others */
 } roles[ROLES] = {
-    [ROLE_WORLD] = {"default_pg", true, true, true, true},
-    [ROLE_DATA_AND_CONTEXT] = {"DATA_PARALLEL_GROUP_WITH_CP", false, true, true, false},
-    [ROLE_DATA] = {"DATA_PARALLEL_GROUP", false, false, true, false},
-    [ROLE_CONTEXT] = {"CONTEXT_PARALLEL_GROUP", false, true, false, false},
-    [ROLE_MODEL] = {"MODEL_PARALLEL_GROUP", true, false, false, true},
-    [ROLE_TENSOR] = {"TENSOR_MODEL_PARALLEL_GROUP", true, false, false, false},
-    [ROLE_PIPELINE] = {"PIPELINE_MODEL_PARALLEL_GROUP", false, false, false, true},
-    [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, false, true},
+    [ROLE_WORLD] = {"default_pg", true, true, true, true, false},
+    [ROLE_DATA_AND_CONTEXT] = {"DATA_PARALLEL_GROUP_WITH_CP", false, true, true, false, false},
+    [ROLE_DATA] = {"DATA_PARALLEL_GROUP", false, false, true, false, false},
+    [ROLE_CONTEXT] = {"CONTEXT_PARALLEL_GROUP", false, true, false, false, false},
+    [ROLE_MODEL] = {"MODEL_PARALLEL_GROUP", true, false, false, true, false},
+    [ROLE_TENSOR] = {"TENSOR_MODEL_PARALLEL_GROUP", true, false, false, false, false},
+    [ROLE_PIPELINE] = {"PIPELINE_MODEL_PARALLEL_GROUP", false, false, false, true, false},
+    [ROLE_EMBEDDING] = {"EMBEDDING_GROUP", false, false, false, true, false},
+    [ROLE_EXPERT] = {"EXPERT_MODEL_PARALLEL_GROUP", .of_experts = true},
+    [ROLE_EXPERT_MODEL] = {"EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP", .varies_stage = true, .of_experts = true},
+    [ROLE_EXPERT_DATA] = {"EXPERT_DATA_PARALLEL_GROUP", .varies_data = true, .of_experts = true},
 };
 
-/* Nobody has these without context parallelism. */
+/* Nobody has these without context parallelism, or without experts that ranks share. */
 static bool is_made(const struct gpt *gpt, int role) {
+  if (roles[role].of_experts)
+    return gpt->setup->parallel.expert > 1;
   return gpt->setup->parallel.context > 1 || (role != ROLE_CONTEXT && role != ROLE_DATA_AND_CONTEXT);
 }
 
@@ -31,20 +37,34 @@ enum role gpt_gradient_role(const struct setup *setup) {
   return setup->parallel.context > 1 ? ROLE_DATA_AND_CONTEXT : ROLE_DATA;
 }
 
+/* Data-parallel ranks of a group. */
+struct replicas {
+  int first, last, apart;
+};
+
+static struct replicas replicas_of(const struct parallelism *parallel, enum role role, int rank) {
+  int last = parallel->data - 1, shared = parallel->expert;
+  if (!roles[role].of_experts)
+    return roles[role].varies_data ? (struct replicas){0, last, 1} : (struct replicas){rank, rank, 1};
+  int begin = rank - rank % shared;
+  return roles[role].varies_data ? (struct replicas){rank % shared, last, shared}
+                                 : (struct replicas){begin, begin + shared - 1, 1};
+}
+
 /* The group of a role that this rank is the first of, ascending; 0 members if it is another's. */
 static int members_from(const struct gpt *gpt, enum role role, int first, int *members) {
   const struct parallelism *parallel = &gpt->setup->parallel;
   struct coordinates from = setup_coordinates(gpt->setup, first), at;
+  struct replicas replicas = replicas_of(parallel, role, from.data);
   if ((roles[role].varies_tensor && from.tensor) || (roles[role].varies_context && from.context) ||
-      (roles[role].varies_data && from.data) || (roles[role].varies_stage && from.stage))
+      replicas.first != from.data || (roles[role].varies_stage && from.stage))
     return 0;
   struct coordinates last = {roles[role].varies_tensor ? parallel->tensor - 1 : from.tensor,
-                             roles[role].varies_context ? parallel->context - 1 : from.context,
-                             roles[role].varies_data ? parallel->data - 1 : from.data,
+                             roles[role].varies_context ? parallel->context - 1 : from.context, replicas.last,
                              roles[role].varies_stage ? parallel->pipeline - 1 : from.stage};
   int count = 0;
   for (at.stage = from.stage; at.stage <= last.stage; at.stage++)
-    for (at.data = from.data; at.data <= last.data; at.data++)
+    for (at.data = from.data; at.data <= last.data; at.data += replicas.apart)
       for (at.context = from.context; at.context <= last.context; at.context++)
         for (at.tensor = from.tensor; at.tensor <= last.tensor; at.tensor++)
           if (role != ROLE_EMBEDDING || at.stage == 0 || at.stage == last.stage)

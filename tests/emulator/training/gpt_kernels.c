@@ -22,10 +22,16 @@ enum size {
   SIZE_WEIGHT_FC1,
   SIZE_WEIGHT_FC2,
   SIZE_WEIGHT_HEAD,
+  SIZE_WEIGHT_ROUTER,
   SIZE_BIAS_QKV,
   SIZE_BIAS_FC1,
   SIZE_BIAS_HIDDEN,
   SIZE_NORM,
+  SIZE_EXPERTS, /* one of the weights of all experts of a rank */
+  SIZE_EXPERT_ROWS,
+  SIZE_EXPERT_FFN,
+  SIZE_SCORES, /* of every token for every expert; and for those that it takes */
+  SIZE_CHOSEN,
   SIZES
 };
 
@@ -47,6 +53,11 @@ static void measure(const struct gpt *gpt, int64_t sizes[SIZES]) {
   sizes[SIZE_BIAS_FC1] = gpt_linear_outputs(setup, LINEAR_FC1);
   sizes[SIZE_BIAS_HIDDEN] = hidden;
   sizes[SIZE_NORM] = 2 * hidden;
+  sizes[SIZE_EXPERTS] = gpt_experts(setup) * sizes[SIZE_WEIGHT_FC1];
+  sizes[SIZE_EXPERT_ROWS] = gpt_expert_rows(setup) * hidden;
+  sizes[SIZE_EXPERT_FFN] = gpt_expert_rows(setup) * gpt_linear_outputs(setup, LINEAR_FC1);
+  sizes[SIZE_SCORES] = tokens * setup->model.experts;
+  sizes[SIZE_CHOSEN] = tokens * setup->model.top_k;
 }
 
 /* ---- kernels ---- */
@@ -92,6 +103,21 @@ static const struct piece_row layer_rows[LAYER_PIECES] = {
     [PIECE_ADD_FC2] = {KERNEL_GRADIENT_ACCUMULATE, SIZE_BIAS_HIDDEN},
     [PIECE_ADD_NORM] = {KERNEL_GRADIENT_ACCUMULATE, SIZE_NORM},
     [PIECE_KEYS_COPY] = {KERNEL_TRANSPOSE, SIZE_KEYS},
+    [PIECE_CAST_ROUTER] = {KERNEL_CAST_TO_BFLOAT, SIZE_WEIGHT_ROUTER},
+    [PIECE_CAST_EXPERTS] = {KERNEL_CAST_TO_BFLOAT, SIZE_EXPERTS},
+    [PIECE_WRITE_EXPERTS] = {KERNEL_CAST_TO_FLOAT, SIZE_EXPERTS},
+    [PIECE_ADD_EXPERTS] = {KERNEL_GRADIENT_ACCUMULATE, SIZE_EXPERTS},
+    [PIECE_TOP] = {KERNEL_TOP, SIZE_SCORES},
+    [PIECE_SCORES] = {KERNEL_SCORES, SIZE_CHOSEN},
+    [PIECE_SCORES_BACKWARD] = {KERNEL_SCORES_BACKWARD, SIZE_CHOSEN},
+    [PIECE_SCATTER] = {KERNEL_SCATTER, SIZE_CHOSEN},
+    [PIECE_COUNT] = {KERNEL_COUNT, SIZE_SCORES},
+    [PIECE_EXPERT_GELU] = {KERNEL_GELU, SIZE_EXPERT_FFN},
+    [PIECE_EXPERT_GELU_BACKWARD] = {KERNEL_GELU_BACKWARD, SIZE_EXPERT_FFN},
+    [PIECE_PERMUTE] = {KERNEL_PERMUTE, SIZE_EXPERT_ROWS},
+    [PIECE_SORT_CHUNKS] = {KERNEL_SORT_CHUNKS, SIZE_EXPERT_ROWS},
+    [PIECE_UNPERMUTE] = {KERNEL_UNPERMUTE, SIZE_EXPERT_ROWS},
+    [PIECE_UNPERMUTE_BACKWARD] = {KERNEL_UNPERMUTE_BACKWARD, SIZE_EXPERT_ROWS},
 };
 
 static const struct piece_row end_rows[END_PIECES] = {
@@ -138,6 +164,21 @@ static void choose_products(const struct gpt *gpt, enum linear linear, int layer
   }
 }
 
+/* Experts have equally many rows. */
+static void choose_grouped(const struct gpt *gpt, enum linear linear, struct product_work *products) {
+  int64_t inputs = gpt_linear_inputs(gpt->setup, linear), outputs = gpt_linear_outputs(gpt->setup, linear);
+  int experts = gpt_experts(gpt->setup);
+  int64_t rows = (gpt_expert_rows(gpt->setup) + experts - 1) / experts;
+  const struct gemm gemms[PRODUCTS] = {
+      [PRODUCT_FORWARD] = {rows, outputs, inputs, GEMM_TN, false},
+      [PRODUCT_INPUT] = {rows, inputs, outputs, GEMM_NN, false},
+      [PRODUCT_WEIGHT] = {inputs, outputs, rows, GEMM_NT, false},
+      [PRODUCT_WEIGHT_ADDED] = {inputs, outputs, rows, GEMM_NT, false},
+  };
+  for (int i = 0; i < PRODUCTS; i++)
+    products[i] = (struct product_work){.works = {kernels_grouped(gpt->setup, gemms[i], experts)}, .count = 1};
+}
+
 static void choose_pieces(const struct gpt *gpt, const int64_t sizes[SIZES], const struct piece_row *rows, int count,
                           int layer, struct work *pieces) {
   for (int i = 0; i < count; i++)
@@ -148,8 +189,15 @@ static void choose_pieces(const struct gpt *gpt, const int64_t sizes[SIZES], con
 static void choose_layer(const struct gpt *gpt, const int64_t sizes[SIZES], int layer) {
   const struct model *model = &gpt->setup->model;
   struct layer_kernels *kernels = &gpt->layers[layer];
-  for (int linear = 0; linear < LAYER_LINEARS; linear++)
-    choose_products(gpt, (enum linear)linear, layer, kernels->products[linear]);
+  for (int linear = 0; linear < LAYER_LINEARS; linear++) {
+    bool grouped = model->experts > 0 && (linear == LINEAR_FC1 || linear == LINEAR_FC2);
+    if (grouped)
+      choose_grouped(gpt, (enum linear)linear, kernels->products[linear]);
+    else
+      choose_products(gpt, (enum linear)linear, layer, kernels->products[linear]);
+  }
+  if (model->experts > 0)
+    choose_products(gpt, LINEAR_ROUTER, layer, kernels->router);
   choose_pieces(gpt, sizes, layer_rows, LAYER_PIECES, layer, kernels->pieces);
   int heads = model->heads / gpt->setup->parallel.tensor;
   /* Backward, 2.5 times the forward's operations are done, where the model's formula has 2: the scores are computed
@@ -166,7 +214,7 @@ static void name_all(struct gpt *gpt) {
   enum {
     LONGEST = 320,
     NAME = 48,
-    TEXTS = LINEARS * (LINEAR_SHAPES + PRODUCTS * PRODUCT_SHAPES) + SHAPES + LAYER_SLOTS
+    TEXTS = LINEARS * (LINEAR_SHAPES + PRODUCTS * PRODUCT_SHAPES) + SHAPES + LAYER_SLOTS + 2 * GROUPED_SHAPES
   };
   int steps = gpt->setup->warmup + gpt->setup->steps;
   size_t units = gpt->setup->parallel.fully_sharded ? (size_t)gpt->setup->model.layers * UNIT_SPANS : 0;

@@ -10,6 +10,9 @@
 #define ROTARY FUNCTION("FusedRoPEFunc", "apex/transformer/functional/fused_rope.py", "37", "56")
 #define COMPILED FUNCTION("CompiledFunction", "torch/_functorch/_aot_autograd/runtime_wrappers.py", "1829", "1872")
 #define CHECKPOINT FUNCTION("CheckpointFunction", "megatron/core/tensor_parallel/random.py", "419", "443")
+#define PERMUTATION "transformer_engine/pytorch/permutation.py"
+#define EXCHANGE FUNCTION("_AllToAll", MAPPINGS, "430", "460")
+#define SORT FUNCTION("_moe_chunk_sort", PERMUTATION, "548", "590")
 #define REDUCE FUNCTION("_ReduceFromModelParallelRegion", MAPPINGS, "218", "223")
 
 const struct node_names gpt_layer_nodes[LAYER_NODES] = {
@@ -32,6 +35,19 @@ const struct node_names gpt_layer_nodes[LAYER_NODES] = {
     [NODE_GELU] = {FUNCTION("BiasGeLUFunction", "megatron/core/fusions/fused_bias_gelu.py", "66", "74")},
     [NODE_FC2] = {LINEAR},
     [NODE_FC2_REDUCE] = {REDUCE},
+    [NODE_ROUTER] = {LINEAR},
+    [NODE_TOP] = {NODE("aten::topk", "TopkBackward0")},
+    [NODE_SCORES] = {NODE("aten::_softmax", "SoftmaxBackward0")},
+    [NODE_SCATTER] = {NODE("aten::scatter", "ScatterBackward0")},
+    [NODE_PERMUTE] = {FUNCTION("_moe_permute_mask_map", PERMUTATION, "181", "246")},
+    [NODE_DISPATCH] = {EXCHANGE},
+    [NODE_SORT_CHUNKS] = {SORT},
+    [NODE_EXPERTS_FC1] = {NODE("aten::_grouped_mm", "GroupedMmBackward0")},
+    [NODE_EXPERTS_GELU] = {NODE("aten::gelu", "GeluBackward0")},
+    [NODE_EXPERTS_FC2] = {NODE("aten::_grouped_mm", "GroupedMmBackward0")},
+    [NODE_SORT_BACK] = {SORT},
+    [NODE_COMBINE] = {EXCHANGE},
+    [NODE_UNPERMUTE] = {FUNCTION("_moe_unpermute_mask_map", PERMUTATION, "316", "362")},
     [NODE_DROPOUT_ADD_2] = {COMPILED},
 };
 static const struct node_names *const nodes = gpt_layer_nodes;
@@ -116,7 +132,14 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
     multiply_weight(to, use, products);
   if (reduces)
     tensor_wait(to);
-  node_leave_backward(to);
+  if (!use->add) {
+    node_leave_backward(to);
+    return;
+  }
+  op_leave(to);
+  op_run(to, "aten::add", shape(to, SHAPE_ADD), use->add);
+  op_leave(to);
+  spend(to, NS_LINE);
 }
 
 /* A weight's gradient that the backward pass has put off. */
@@ -197,7 +220,7 @@ void norm_forward(const struct block *to, const struct node_names *names, int wh
   module_leave(to);
 }
 
-static void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
+void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
   spend(to, NS_LINE);
   node_forward(to, &nodes[node], shape(to, inputs));
   launch(to, &to->kernels->pieces[piece]);
@@ -312,6 +335,10 @@ static void attention_forward(const struct block *to) {
 }
 
 static void mlp_forward(const struct block *to) {
+  if (has_experts(to)) {
+    experts_forward(to);
+    return;
+  }
   module_enter(to, MODULE_MLP, 0);
   spend(to, NS_PYTHON);
   forward_product(to, LINEAR_FC1);
@@ -419,7 +446,8 @@ static void fused_backward(const struct block *to, enum layer_node node, enum sh
   node_leave_backward(to);
 }
 
-static void mlp_backward(const struct block *to) {
+/* Without experts, up to the norm before. */
+static void products_backward(const struct block *to) {
   fused_backward(to, NODE_DROPOUT_ADD_2, SHAPE_HIDDEN_SHARD, SHAPE_HIDDEN_SUM, PIECE_DROPOUT_BACKWARD, PIECE_BIAS_FC2);
   accumulate(to, SLOT_FC2_BIAS, PIECE_WRITE_FC2, PIECE_ADD_FC2);
   reduce_backward(to, NODE_FC2_REDUCE);
@@ -427,6 +455,13 @@ static void mlp_backward(const struct block *to) {
   fused_backward(to, NODE_GELU, SHAPE_FFN, SHAPE_FFN_SUM, PIECE_GELU_BACKWARD, PIECE_BIAS_FC1);
   accumulate(to, SLOT_FC1_BIAS, PIECE_WRITE_FC1, PIECE_ADD_FC1);
   backward_product(to, LINEAR_FC1, SLOT_FC1);
+}
+
+static void mlp_backward(const struct block *to) {
+  if (has_experts(to))
+    experts_backward(to);
+  else
+    products_backward(to);
   layer_norm_backward(to, NODE_NORM_2, SLOT_NORM_2);
 }
 
@@ -523,11 +558,18 @@ static void attention_backward(const struct block *to) {
 }
 
 /* What the backward pass has put off; with it the gradients that were ready then are complete. */
-static void weights_backward(const struct block *to) {
+static void products_weight(const struct block *to) {
   gradient_ready(to, to->first_slot + SLOT_FC2_BIAS);
   weight_product(to, LINEAR_FC2, SLOT_FC2);
   gradient_ready(to, to->first_slot + SLOT_FC1_BIAS);
   weight_product(to, LINEAR_FC1, SLOT_FC1);
+}
+
+static void weights_backward(const struct block *to) {
+  if (has_experts(to))
+    experts_weight(to);
+  else
+    products_weight(to);
   gradient_ready(to, to->first_slot + SLOT_NORM_2);
   gradient_ready(to, to->first_slot + SLOT_PROJECTION_BIAS);
   weight_product(to, LINEAR_PROJECTION, SLOT_PROJECTION);

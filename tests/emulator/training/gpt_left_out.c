@@ -79,7 +79,8 @@ static const uint8_t kinds[WORK_KINDS] = {
 static bool is_of_kind(const struct setup *setup, const struct instruction *launch, const struct work *work) {
   if (work->kind == WORK_COLLECTIVE) {
     enum collective collective = (enum collective)work->message->collective;
-    bool gradients = launch->stream == STREAM_DATA && work->label.phase != PHASE_OTHER && collective != ALL_GATHER;
+    bool reduces = launch->stream == STREAM_DATA || launch->stream == STREAM_EXPERT_DATA;
+    bool gradients = reduces && work->label.phase != PHASE_OTHER && collective != ALL_GATHER;
     return (collective == ALL_REDUCE && setup->leave_out[LEFT_OUT_ALL_REDUCE]) ||
            (gradients && setup->leave_out[LEFT_OUT_GRADIENTS]);
   }

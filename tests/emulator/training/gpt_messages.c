@@ -33,6 +33,7 @@ static const struct {
     [ALL_GATHER] = {"c10d::_allgather_base_", "nccl:_all_gather_base"},
     [REDUCE_SCATTER] = {"c10d::_reduce_scatter_base_", "nccl:_reduce_scatter_base"},
     [BROADCAST] = {"c10d::broadcast_", "nccl:broadcast"},
+    [ALL_TO_ALL] = {"c10d::alltoall_base_", "nccl:all_to_all"},
 };
 
 bool has_group(const struct block *to, enum role role) { return to->gpt->roles[to->rank][role] >= 0; }
@@ -60,9 +61,9 @@ static void begin(const struct block *to, enum stream input, enum stream stream,
   spend(to, NS_PARAMS);
   program_call(to->program, CALL_IS_CAPTURING);
   spend(to, NS_SYNC);
-  event_record(to, EVENT_READY + (int)stream, input);
+  event_record(to, stream_event(EVENT_READY, stream), input);
   spend(to, NS_SYNC);
-  event_wait(to, stream, EVENT_READY + (int)stream);
+  event_wait(to, stream, stream_event(EVENT_READY, stream));
   spend(to, NS_ANNOTATE);
 }
 
@@ -70,7 +71,7 @@ static void begin(const struct block *to, enum stream input, enum stream stream,
 static void launch_nccl(const struct block *to, enum stream stream, const struct work *work) {
   const struct nccl_version *version = to->setup->nccl;
   enum stream own = (enum stream)(NCCL_BESIDE + (int)stream);
-  int free = EVENT_NCCL_FREE + (int)stream, done = EVENT_NCCL_DONE + (int)stream;
+  int free = stream_event(EVENT_NCCL_FREE, stream), done = stream_event(EVENT_NCCL_DONE, stream);
   for (int i = 0; i < version->capture_infos; i++)
     program_call(to->program, version->cuda < 13000 ? CALL_CAPTURE_INFO : CALL_CAPTURE_INFO_3);
   spend(to, NS_PLAN);
@@ -97,7 +98,7 @@ static void enqueue(const struct block *to, enum stream stream, const char *anno
   spend(to, NS_LAUNCHED);
   event_record(to, done_event, stream);
   spend(to, NS_MARK);
-  program_record(to->program, CALL_EVENT_RECORD, EVENT_FUTURE + (int)stream, stream);
+  program_record(to->program, CALL_EVENT_RECORD, stream_event(EVENT_FUTURE, stream), stream);
   spend(to, NS_FINISH);
   op_leave(to);
 }
@@ -146,7 +147,7 @@ void collective_wait(const struct block *to, enum role role, int done_event) {
 }
 
 void collective_run(const struct block *to, enum stream stream, struct message message) {
-  int done = EVENT_DONE + (int)stream;
+  int done = stream_event(EVENT_DONE, stream);
   collective_start(to, stream, message, done);
   wait_for(to, message.communicator, done);
 }
@@ -191,6 +192,28 @@ void context_run(const struct block *to, enum collective collective) {
   message.inner[0] = model->micro_batch;
   message.inner[1] = (int)width;
   collective_run(to, STREAM_CONTEXT, message);
+}
+
+/* Every rank has as many tokens for each. */
+void expert_exchange(const struct block *to) {
+  if (!has_group(to, ROLE_EXPERT))
+    return;
+  int64_t rows = gpt_expert_rows(to->setup);
+  int hidden = to->setup->model.hidden;
+  struct message message = message_of(to, ROLE_EXPERT, ALL_TO_ALL, rows * hidden, false);
+  message.inner[0] = hidden;
+  message.split = rows / to->setup->parallel.expert;
+  collective_run(to, STREAM_EXPERT, message);
+}
+
+void expert_counts(const struct block *to) {
+  if (!has_group(to, ROLE_EXPERT))
+    return;
+  int64_t all = (int64_t)to->setup->model.experts * to->setup->parallel.expert;
+  struct message message = message_of(to, ROLE_EXPERT, ALL_GATHER, all, false);
+  message.integers = true;
+  message.bytes = 8 * all;
+  collective_run(to, STREAM_EXPERT, message);
 }
 
 /* ---- between stages ---- */

@@ -20,6 +20,12 @@ static bool makes_node(const struct gpt *gpt, enum numbering numbering, enum lay
     return numbering == NUMBERS_CHECKPOINTED;
   if (node == NODE_CORE_CHECKPOINT)
     return numbering == NUMBERS_CORE_CHECKPOINTED;
+  bool block = node == NODE_FC1 || node == NODE_GELU || node == NODE_FC2;
+  bool of_experts = node >= NODE_ROUTER && node <= NODE_UNPERMUTE;
+  if (gpt->setup->model.experts > 0 ? block : of_experts)
+    return false;
+  if (parallel->expert == 1 && (node == NODE_DISPATCH || node == NODE_COMBINE))
+    return false;
   if (parallel->tensor == 1 && (node == NODE_PROJECTION_REDUCE || node == NODE_FC2_REDUCE))
     return false;
   if (numbering == NUMBERS_CORE)

@@ -147,7 +147,10 @@ static enum call call_of(const struct setup *setup, const struct work *work) {
   static const struct {
     const char *beginning;
     enum call call;
-  } libraries[] = {{"nvjet_", CALL_LAUNCH_EX}, {"sm90_xmma_", CALL_LAUNCH_EXC}, {"triton_", CALL_LAUNCH_DRIVER}};
+  } libraries[] = {{"nvjet_", CALL_LAUNCH_EX},
+                   {"sm90_xmma_", CALL_LAUNCH_EXC},
+                   {"triton_", CALL_LAUNCH_DRIVER},
+                   {"_", CALL_LAUNCH_DRIVER}};
   static const uint8_t calls[WORK_KINDS] = {[WORK_COPY_TO_DEVICE] = CALL_MEMCPY,
                                             [WORK_COPY_TO_HOST] = CALL_MEMCPY,
                                             [WORK_COPY_ON_DEVICE] = CALL_MEMCPY,

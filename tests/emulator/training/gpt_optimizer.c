@@ -22,19 +22,42 @@ static int64_t shares(const struct block *to) {
   return has_share(to) ? (int64_t)to->setup->parallel.data * to->setup->parallel.context : 1;
 }
 
-static bool sums_gradients(const struct block *to) { return has_group(to, gpt_gradient_role(to->setup)); }
+/* The last buckets of a chunk are those of experts that ranks share. */
+static bool is_of_experts(const struct chunk *chunk, int bucket) {
+  return bucket >= chunk->bucket_count - chunk->expert_buckets;
+}
+
+static enum role role_of(const struct block *to, const struct chunk *chunk, int bucket) {
+  return is_of_experts(chunk, bucket) ? ROLE_EXPERT_DATA : gpt_gradient_role(to->setup);
+}
+
+static bool sums_gradients(const struct block *to, const struct chunk *chunk, int bucket) {
+  return has_group(to, role_of(to, chunk, bucket));
+}
+
+static int64_t shares_of(const struct block *to, const struct chunk *chunk, int bucket) {
+  int64_t all = shares(to);
+  return is_of_experts(chunk, bucket) && all > 1 ? all / to->setup->parallel.expert : all;
+}
 
 /* A bucket is padded to a multiple of its shares. */
-static int64_t padded(const struct block *to, int64_t parameters) {
-  return (parameters + shares(to) - 1) / shares(to) * shares(to);
+static int64_t padded(const struct block *to, const struct chunk *chunk, int bucket) {
+  int64_t of = shares_of(to, chunk, bucket);
+  return (chunk->buckets[bucket] + of - 1) / of * of;
 }
 
 static int64_t owned_parameters(const struct block *to) {
   int64_t sum = 0;
-  for (int i = 0; i < to->setup->parallel.chunks; i++)
-    for (int j = 0; j < to->plan->chunks[i].bucket_count; j++)
-      sum += padded(to, to->plan->chunks[i].buckets[j]) / shares(to);
+  for (int i = 0; i < to->setup->parallel.chunks; i++) {
+    const struct chunk *chunk = &to->plan->chunks[i];
+    for (int j = 0; j < chunk->bucket_count; j++)
+      sum += padded(to, chunk, j) / shares_of(to, chunk, j);
+  }
   return sum;
+}
+
+static enum stream stream_of(const struct chunk *chunk, int bucket) {
+  return is_of_experts(chunk, bucket) ? STREAM_EXPERT_DATA : STREAM_DATA;
 }
 
 /* ---- buckets ---- */
@@ -44,14 +67,14 @@ static int bucket_event(const struct chunk *chunk, int bucket) {
 }
 
 static void reduce_bucket(const struct block *to, const struct chunk *chunk, int bucket) {
-  int64_t elements = padded(to, chunk->buckets[bucket]);
+  int64_t elements = padded(to, chunk, bucket);
   frame_enter(to, "megatron/core/distributed/param_and_grad_buffer.py(326): start_grad_sync");
   struct work scale = kernels_run(to->setup, KERNEL_SCALE, elements, 0);
   op_run_vector(to, "aten::mul_", elements, &scale);
   spend(to, NS_LINE);
   enum collective collective = to->setup->parallel.distributed_optimizer ? REDUCE_SCATTER : ALL_REDUCE;
-  struct message message = message_of(to, gpt_gradient_role(to->setup), collective, elements, true);
-  collective_start(to, STREAM_DATA, message, bucket_event(chunk, bucket));
+  struct message message = message_of(to, role_of(to, chunk, bucket), collective, elements, true);
+  collective_start(to, stream_of(chunk, bucket), message, bucket_event(chunk, bucket));
   frame_leave(to);
 }
 
@@ -59,7 +82,8 @@ static void reduce_bucket(const struct block *to, const struct chunk *chunk, int
 void gradient_ready(const struct block *to, int slot) {
   int bucket = to->chunk->closes[slot];
   bool last = to->micro_batch == to->setup->model.micro_batches - 1;
-  if (to->captured || !to->setup->parallel.overlap_gradients || !last || bucket < 0 || !sums_gradients(to))
+  if (to->captured || !to->setup->parallel.overlap_gradients || !last || bucket < 0 ||
+      !sums_gradients(to, to->chunk, bucket))
     return;
   bool hooked = to->nesting->depth > 0;
   struct block labelled = *to;
@@ -74,16 +98,19 @@ void gradient_ready(const struct block *to, int slot) {
 }
 
 static void reduce_buckets(const struct block *to) {
-  if (!sums_gradients(to) || to->setup->parallel.fully_sharded)
+  if (!has_group(to, gpt_gradient_role(to->setup)) || to->setup->parallel.fully_sharded)
     return;
   python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
   for (int pass = to->setup->parallel.overlap_gradients; pass < 2; pass++)
     for (int i = 0; i < to->setup->parallel.chunks; i++)
       for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
+        const struct chunk *chunk = &to->plan->chunks[i];
+        if (!sums_gradients(to, chunk, j))
+          continue;
         if (pass)
-          collective_wait(to, gpt_gradient_role(to->setup), bucket_event(&to->plan->chunks[i], j));
+          collective_wait(to, role_of(to, chunk, j), bucket_event(chunk, j));
         else
-          reduce_bucket(to, &to->plan->chunks[i], j);
+          reduce_bucket(to, chunk, j);
       }
   python_leave(to);
 }
@@ -93,9 +120,15 @@ void gradients_clear(const struct block *to) {
     return;
   python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(434): zero_grad_buffer");
   for (int i = 0; i < to->setup->parallel.chunks; i++) {
-    struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * to->plan->chunks[i].parameters);
-    op_run_vector(to, "aten::zero_", to->plan->chunks[i].parameters, &clear);
-    spend(to, NS_LINE);
+    const struct chunk *chunk = &to->plan->chunks[i];
+    const int64_t buffers[] = {chunk->parameters - chunk->expert_parameters, chunk->expert_parameters};
+    for (int j = 0; j < 2; j++) {
+      struct work clear = kernels_copy(to->setup, WORK_MEMSET, 4 * buffers[j]);
+      if (buffers[j] == 0)
+        continue;
+      op_run_vector(to, "aten::zero_", buffers[j], &clear);
+      spend(to, NS_LINE);
+    }
   }
   python_leave(to);
 }
@@ -156,7 +189,7 @@ static void clip_gradients(const struct block *to) {
   run_lists(to, KERNEL_L2_NORM, owned);
   struct work reduce = kernels_run(to->setup, KERNEL_L2_NORM_REDUCE, 320, 0);
   launch(to, &reduce);
-  enum role role = has_share(to) ? ROLE_WORLD : ROLE_MODEL;
+  enum role role = has_share(to) ? ROLE_WORLD : to->setup->parallel.expert > 1 ? ROLE_EXPERT_MODEL : ROLE_MODEL;
   if (has_group(to, role))
     collective_run(to, STREAM_MODEL, message_of(to, role, ALL_REDUCE, 1, true));
   scalar_read(to);
@@ -167,19 +200,22 @@ static void clip_gradients(const struct block *to) {
 }
 
 static void gather_parameters(const struct block *to) {
-  enum role role = gpt_gradient_role(to->setup);
-  if (!to->setup->parallel.distributed_optimizer || !has_group(to, role))
+  if (!to->setup->parallel.distributed_optimizer || !has_group(to, gpt_gradient_role(to->setup)))
     return;
   python_enter(to, "megatron/core/distributed/param_and_grad_buffer.py(196): start_param_sync");
   for (int waits = 0; waits < 2; waits++)
     for (int i = 0; i < to->setup->parallel.chunks; i++)
       for (int j = 0; j < to->plan->chunks[i].bucket_count; j++) {
-        int64_t elements = padded(to, to->plan->chunks[i].buckets[j]);
-        int event = bucket_event(&to->plan->chunks[i], j);
+        const struct chunk *chunk = &to->plan->chunks[i];
+        enum role role = role_of(to, chunk, j);
+        int64_t elements = padded(to, chunk, j);
+        int event = bucket_event(chunk, j);
+        if (!has_group(to, role))
+          continue;
         if (waits)
           collective_wait(to, role, event);
         else
-          collective_start(to, STREAM_DATA, message_of(to, role, ALL_GATHER, elements, false), event);
+          collective_start(to, stream_of(chunk, j), message_of(to, role, ALL_GATHER, elements, false), event);
       }
   python_leave(to);
 }

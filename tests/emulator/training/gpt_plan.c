@@ -18,6 +18,7 @@ int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear) {
     case LINEAR_QKV:
     case LINEAR_FC1:
     case LINEAR_HEAD:
+    case LINEAR_ROUTER:
     case LINEARS:
       break;
   }
@@ -33,6 +34,8 @@ int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear) {
       return model->ffn / setup->parallel.tensor;
     case LINEAR_HEAD:
       return model->vocabulary / setup->parallel.tensor;
+    case LINEAR_ROUTER:
+      return model->experts;
     case LINEAR_PROJECTION:
     case LINEAR_FC2:
     case LINEARS:
@@ -42,6 +45,12 @@ int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear) {
 }
 
 int gpt_sequence(const struct setup *setup) { return setup->model.sequence / setup->parallel.context; }
+
+int gpt_experts(const struct setup *setup) { return setup->model.experts / setup->parallel.expert; }
+
+int64_t gpt_expert_rows(const struct setup *setup) {
+  return (int64_t)setup->model.micro_batch * gpt_sequence(setup) * setup->model.top_k;
+}
 
 int gpt_sequence_shards(const struct setup *setup) {
   return setup->parallel.sequence_parallel ? setup->parallel.tensor : 1;
@@ -62,6 +71,7 @@ static int64_t layer_slot_parameters(const struct setup *setup, enum layer_slot 
       [SLOT_FC2] = {LINEAR_FC2, false},
       [SLOT_FC1_BIAS] = {LINEAR_FC1, true},
       [SLOT_FC1] = {LINEAR_FC1, false},
+      [SLOT_ROUTER] = {LINEAR_ROUTER, false},
       [SLOT_PROJECTION_BIAS] = {LINEAR_PROJECTION, true},
       [SLOT_PROJECTION] = {LINEAR_PROJECTION, false},
       [SLOT_QKV_BIAS] = {LINEAR_QKV, true},
@@ -69,6 +79,10 @@ static int64_t layer_slot_parameters(const struct setup *setup, enum layer_slot 
   };
   if (slot == SLOT_NORM_1 || slot == SLOT_NORM_2)
     return (int64_t)2 * setup->model.hidden;
+  if (setup->model.experts > 0 && (slot == SLOT_FC1 || slot == SLOT_FC2))
+    return gpt_experts(setup) * weight(setup, slots[slot].linear);
+  if (setup->model.experts > 0 && (slot == SLOT_FC1_BIAS || slot == SLOT_FC2_BIAS))
+    return 0;
   return slots[slot].bias ? gpt_linear_outputs(setup, slots[slot].linear) : weight(setup, slots[slot].linear);
 }
 
@@ -81,6 +95,13 @@ static int64_t slot_parameters(const struct setup *setup, const struct chunk *ch
   if (slot == chunk_slots(chunk) - 1)
     return chunk->embeds ? weight(setup, LINEAR_HEAD) : 0;
   return layer_slot_parameters(setup, (enum layer_slot)((slot - FIRST_LAYER_SLOT) % LAYER_SLOTS));
+}
+
+/* Of experts that not all replicas have. */
+static bool is_shared_out(const struct setup *setup, const struct chunk *chunk, int slot) {
+  int of_layer = (slot - FIRST_LAYER_SLOT) % LAYER_SLOTS;
+  return setup->parallel.expert > 1 && slot >= FIRST_LAYER_SLOT && slot < chunk_slots(chunk) - 1 &&
+         (of_layer == SLOT_FC1 || of_layer == SLOT_FC2);
 }
 
 static struct chunk chunk_at(const struct setup *setup, int stage, int index) {
@@ -106,7 +127,9 @@ double gpt_model_flops(const struct setup *setup) {
   const struct model *model = &setup->model;
   double sequences = (double)model->micro_batch * model->micro_batches * setup->parallel.data;
   double tokens = sequences * model->sequence, width = (double)model->heads * model->head_dim;
-  double products = model->layers * (4 * model->hidden * width + 2.0 * model->hidden * model->ffn) +
+  double chosen = model->experts > 0 ? model->top_k : 1;
+  double products = model->layers * (4 * model->hidden * width + chosen * 2 * model->hidden * model->ffn +
+                                     (double)model->hidden * model->experts) +
                     (double)model->hidden * model->vocabulary;
   double attention = model->layers * width * model->sequence * model->sequence * sequences;
   return 6 * tokens * products + 6 * attention;
@@ -114,18 +137,14 @@ double gpt_model_flops(const struct setup *setup) {
 
 /* ---- buckets ---- */
 
-/* A bucket takes parameters until the next would be too much for it. */
-static void make_buckets(const struct setup *setup, struct chunk *chunk, int first_bucket) {
+/* A bucket takes parameters until the next would be too much for it. Those of experts that ranks share have buckets of
+ * their own. */
+static void fill_buckets(const struct setup *setup, struct chunk *chunk, bool shared_out) {
   int slots = chunk_slots(chunk), last = -1;
-  chunk->first_bucket = first_bucket;
-  chunk->parameters = chunk_parameters(setup, chunk);
-  chunk->buckets = memory_new((size_t)slots, sizeof *chunk->buckets);
-  chunk->closes = memory_new((size_t)slots, sizeof *chunk->closes);
   int64_t held = 0;
   for (int slot = 0; slot < slots; slot++) {
-    chunk->closes[slot] = -1;
     int64_t parameters = slot_parameters(setup, chunk, slot);
-    if (!parameters)
+    if (!parameters || is_shared_out(setup, chunk, slot) != shared_out)
       continue;
     if (held && (held + parameters) * GRADIENT_BYTES > setup->parallel.bucket_bytes) {
       chunk->closes[last] = chunk->bucket_count;
@@ -135,8 +154,26 @@ static void make_buckets(const struct setup *setup, struct chunk *chunk, int fir
     held += parameters;
     last = slot;
   }
+  if (last < 0)
+    return;
   chunk->closes[last] = chunk->bucket_count;
   chunk->buckets[chunk->bucket_count++] = held;
+}
+
+static void make_buckets(const struct setup *setup, struct chunk *chunk, int first_bucket) {
+  int slots = chunk_slots(chunk);
+  chunk->first_bucket = first_bucket;
+  chunk->parameters = chunk_parameters(setup, chunk);
+  chunk->buckets = memory_new((size_t)slots, sizeof *chunk->buckets);
+  chunk->closes = memory_new((size_t)slots, sizeof *chunk->closes);
+  for (int slot = 0; slot < slots; slot++) {
+    chunk->closes[slot] = -1;
+    chunk->expert_parameters += is_shared_out(setup, chunk, slot) ? slot_parameters(setup, chunk, slot) : 0;
+  }
+  fill_buckets(setup, chunk, false);
+  chunk->expert_buckets = -chunk->bucket_count;
+  fill_buckets(setup, chunk, true);
+  chunk->expert_buckets += chunk->bucket_count;
 }
 
 /* Units of fully sharded replicas are buckets: the layers, the last first, and all else. */

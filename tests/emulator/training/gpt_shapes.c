@@ -118,6 +118,42 @@ static void describe_layer(struct gpt *gpt) {
   shapes[SHAPE_GELU] = gpt_keep(gpt, "%s float[%lld]", shapes[SHAPE_FFN], ffn);
 }
 
+static void describe_experts(struct gpt *gpt) {
+  const struct model *model = &gpt->setup->model;
+  const char **shapes = gpt->shapes;
+  long long hidden = model->hidden, ffn = model->ffn, all = model->experts, own = gpt_experts(gpt->setup);
+  long long tokens = gpt->tokens, chosen = model->top_k, rows = (long long)gpt_expert_rows(gpt->setup);
+  shapes[SHAPE_ROWS] = gpt_keep(gpt, "bf16[%lld,%lld]", tokens, hidden);
+  shapes[SHAPE_EXPERT_ROWS] = gpt_keep(gpt, "bf16[%lld,%lld]", rows, hidden);
+  shapes[SHAPE_TOP] = gpt_keep(gpt, "bf16[%lld,%lld] =%lld", tokens, all, chosen);
+  shapes[SHAPE_SCORES] = gpt_keep(gpt, "bf16[%lld,%lld]", tokens, chosen);
+  shapes[SHAPE_TOP_BACKWARD] =
+      gpt_keep(gpt, "bf16[%lld,%lld] int64[%lld,%lld] %s", tokens, all, tokens, chosen, shapes[SHAPE_SCORES]);
+  shapes[SHAPE_SCORES_SCATTER] = shapes[SHAPE_TOP_BACKWARD];
+  shapes[SHAPE_COUNT] = gpt_keep(gpt, "bool[%lld,%lld] =[0]", tokens, all);
+  shapes[SHAPE_COUNTS] = gpt_keep(gpt, "int64[%lld] int64[%lld] =4 =0", all, all);
+  shapes[SHAPE_PERMUTE] = gpt_keep(gpt, "%s bool[%lld,%lld] =%lld", shapes[SHAPE_ROWS], tokens, all, rows);
+  shapes[SHAPE_SORT_CHUNKS] = gpt_keep(gpt, "%s int64[%lld] int32[%lld]", shapes[SHAPE_EXPERT_ROWS], all, all);
+  shapes[SHAPE_EXPERT_FFN] = gpt_keep(gpt, "bf16[%lld,%lld]", rows, ffn);
+  shapes[SHAPE_UNPERMUTE] =
+      gpt_keep(gpt, "%s int32[%lld,%lld] bf16[%lld,%lld]", shapes[SHAPE_EXPERT_ROWS], all, tokens, tokens, all);
+  for (int down = 0; down < 2; down++) {
+    long long in = down ? ffn : hidden, out = down ? hidden : ffn;
+    const char **grouped = gpt->grouped_shapes[down];
+    grouped[SHAPE_GROUPED] =
+        gpt_keep(gpt, "bf16[%lld,%lld] bf16[%lld,%lld,%lld] int32[%lld]", rows, in, own, in, out, own);
+    grouped[SHAPE_GROUPED_INPUT] = gpt_keep(gpt, "bf16[%lld,%lld] bf16[%lld,%lld,%lld|%lld,1,%lld] int32[%lld]", rows,
+                                            out, own, out, in, in * out, out, own);
+    grouped[SHAPE_GROUPED_WEIGHT] =
+        gpt_keep(gpt, "bf16[%lld,%lld|1,%lld] bf16[%lld,%lld] int32[%lld]", in, rows, in, rows, out, own);
+    gpt->linear_shapes[down ? LINEAR_FC2 : LINEAR_FC1][SHAPE_CAST] =
+        gpt_keep(gpt, "float[%lld,%lld,%lld] bf16[%lld,%lld,%lld] =15", own, in, out, own, in, out);
+    gpt->gradient_shapes[down ? SLOT_FC2 : SLOT_FC1] =
+        gpt_keep(gpt, "bf16[%lld,%lld,%lld] float[%lld,%lld,%lld]", own, in, out, own, in, out);
+  }
+  gpt->gradient_shapes[SLOT_ROUTER] = gpt->linear_shapes[LINEAR_ROUTER][SHAPE_WEIGHT_GRADIENT];
+}
+
 /* What comes to the engine's end of each parameter, and the buffer that it goes to. */
 static void describe_gradients(struct gpt *gpt) {
   long long hidden = gpt->setup->model.hidden;
@@ -181,4 +217,6 @@ void gpt_describe(struct gpt *gpt) {
   describe_layer(gpt);
   describe_gradients(gpt);
   describe_ends(gpt);
+  if (gpt->setup->model.experts > 0)
+    describe_experts(gpt);
 }

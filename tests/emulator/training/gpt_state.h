@@ -22,6 +22,9 @@ enum role {
   ROLE_TENSOR,
   ROLE_PIPELINE,
   ROLE_EMBEDDING,
+  ROLE_EXPERT,
+  ROLE_EXPERT_MODEL, /* all that has parts of one model, where ranks share experts */
+  ROLE_EXPERT_DATA,  /* those with the same experts */
   ROLES
 };
 
@@ -34,6 +37,7 @@ enum linear {
   LINEAR_FC2,
   LAYER_LINEARS,
   LINEAR_HEAD = LAYER_LINEARS,
+  LINEAR_ROUTER, /* to experts, each of which has the two of a feed-forward block */
   LINEARS
 };
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCT_WEIGHT_ADDED, PRODUCTS };
@@ -80,10 +84,25 @@ enum layer_piece {
   PIECE_ADD_FC2,
   PIECE_ADD_NORM,
   PIECE_KEYS_COPY, /* keys or values of the whole sequence, into another layout or order */
+  PIECE_CAST_ROUTER,
+  PIECE_CAST_EXPERTS, /* of one of their two weights; and its gradient into the buffer */
+  PIECE_WRITE_EXPERTS,
+  PIECE_ADD_EXPERTS,
+  PIECE_TOP,
+  PIECE_SCORES,
+  PIECE_SCORES_BACKWARD,
+  PIECE_SCATTER,
+  PIECE_COUNT,
+  PIECE_EXPERT_GELU,
+  PIECE_EXPERT_GELU_BACKWARD,
+  PIECE_PERMUTE,
+  PIECE_SORT_CHUNKS,
+  PIECE_UNPERMUTE,
+  PIECE_UNPERMUTE_BACKWARD,
   LAYER_PIECES
 };
 struct layer_kernels {
-  struct product_work products[LAYER_LINEARS][PRODUCTS];
+  struct product_work products[LAYER_LINEARS][PRODUCTS], router[PRODUCTS];
   struct work pieces[LAYER_PIECES];
 };
 
@@ -129,6 +148,8 @@ enum linear_shape {
   SHAPE_GRADIENT_ROWS, /* as a matrix, and of its transpose the dimensions and strides */
   LINEAR_SHAPES
 };
+/* Of the products of experts' weights. */
+enum grouped_shape { SHAPE_GROUPED, SHAPE_GROUPED_INPUT, SHAPE_GROUPED_WEIGHT, GROUPED_SHAPES };
 /* Of the ops of a product; of two matrices nothing is viewed. */
 enum product_shape { SHAPE_MATMUL, SHAPE_VIEW, SHAPE_MM, SHAPE_UNSAFE_VIEW, PRODUCT_SHAPES };
 enum shape {
@@ -158,6 +179,18 @@ enum shape {
   SHAPE_FFN,
   SHAPE_FFN_SUM,
   SHAPE_GELU,
+  SHAPE_ROWS, /* tokens, one below the other; of experts, once for each that takes it */
+  SHAPE_EXPERT_ROWS,
+  SHAPE_TOP,
+  SHAPE_TOP_BACKWARD,
+  SHAPE_SCORES,
+  SHAPE_SCORES_SCATTER,
+  SHAPE_COUNT,
+  SHAPE_COUNTS,
+  SHAPE_PERMUTE,
+  SHAPE_SORT_CHUNKS,
+  SHAPE_EXPERT_FFN,
+  SHAPE_UNPERMUTE,
   SHAPE_TOKENS,
   SHAPE_EMBEDDING,
   SHAPE_EMBEDDING_SELECT,
@@ -210,6 +243,19 @@ enum layer_node {
   NODE_GELU,
   NODE_FC2,
   NODE_FC2_REDUCE,
+  NODE_ROUTER, /* in place of these where there are experts */
+  NODE_TOP,
+  NODE_SCORES,
+  NODE_SCATTER,
+  NODE_PERMUTE,
+  NODE_DISPATCH,
+  NODE_SORT_CHUNKS,
+  NODE_EXPERTS_FC1,
+  NODE_EXPERTS_GELU,
+  NODE_EXPERTS_FC2,
+  NODE_SORT_BACK,
+  NODE_COMBINE,
+  NODE_UNPERMUTE,
   NODE_DROPOUT_ADD_2,
   LAYER_NODES
 };
@@ -244,6 +290,9 @@ enum module {
   MODULE_MLP,
   MODULE_COLUMN,
   MODULE_ROW,
+  MODULE_MOE,
+  MODULE_ROUTER,
+  MODULE_EXPERTS,
   MODULES
 };
 enum { MODULE_NAME = 48, MOST_CALLERS = 3 };
@@ -270,6 +319,7 @@ enum layer_slot {
   SLOT_FC2,
   SLOT_FC1_BIAS,
   SLOT_FC1,
+  SLOT_ROUTER,
   SLOT_NORM_2,
   SLOT_PROJECTION_BIAS,
   SLOT_PROJECTION,
@@ -284,11 +334,13 @@ enum { SLOT_HEAD, SLOT_FINAL_NORM, FIRST_LAYER_SLOT };
 struct chunk {
   int first_layer, layers;
   bool embeds, has_head;
-  int64_t parameters; /* of one rank of the stage */
+  int64_t parameters;        /* of one rank of the stage */
+  int64_t expert_parameters; /* of them those of experts that other ranks do not have */
   int bucket_count;
-  int64_t *buckets; /* parameters of each */
-  int first_bucket; /* counted through the stage's chunks */
-  int *closes;      /* [slots]: the bucket that is complete with this slot's gradient, or -1 */
+  int64_t *buckets;   /* parameters of each */
+  int expert_buckets; /* of them, the last ones: of those parameters */
+  int first_bucket;   /* counted through the stage's chunks */
+  int *closes;        /* [slots]: the bucket that is complete with this slot's gradient, or -1 */
 };
 int chunk_slots(const struct chunk *chunk);
 
@@ -344,7 +396,8 @@ struct gpt {
   struct tensor_collective (*tensor_collectives)[TENSOR_COLLECTIVES]; /* [communicator] */
   const char *linear_shapes[LINEARS][LINEAR_SHAPES], *product_shapes[LINEARS][PRODUCTS][PRODUCT_SHAPES];
   const char *gradient_shapes[LAYER_SLOTS], *shapes[SHAPES];
-  const char **step_names;                    /* ProfilerStep#N */
+  const char *grouped_shapes[2][GROUPED_SHAPES]; /* up and down */
+  const char **step_names;                       /* ProfilerStep#N */
   const char **unit_names[UNIT_SPANS];        /* [layers + 1], of which the last is the root; where they are sharded */
   char (*module_names[MODULES])[MODULE_NAME]; /* nn.Module: TransformerLayer_N; only where stacks are recorded */
   char *strings;                              /* that all of these lie in */
@@ -381,6 +434,9 @@ int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear);
 int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear);
 /* Of a sequence, on one rank. */
 int gpt_sequence(const struct setup *setup);
+/* Experts of a layer on one rank, and the tokens that they get together, each as often as it takes an expert. */
+int gpt_experts(const struct setup *setup);
+int64_t gpt_expert_rows(const struct setup *setup);
 /* The group that sums gradients, and has shares of parameters: all ranks with the same part of the model. */
 enum role gpt_gradient_role(const struct setup *setup);
 /* Over how many ranks norms and dropouts are spread: the tensor group where sequences are parallel, else 1. */
@@ -405,8 +461,14 @@ enum {
   EVENT_CHUNKS,                                 /* gradients are in order */
   EVENT_REDUCED,                                /* they are summed */
   EVENT_SUMMED,                                 /* and added to those before */
-  EVENTS
+  EVENT_EXPERTS,                                /* the five kinds above of the two streams about experts */
+  EVENTS = EVENT_EXPERTS + 10
 };
+/* Of a kind above, that of a stream. */
+static inline int stream_event(int kind, enum stream stream) {
+  return stream <= STREAM_CONTEXT ? kind + (int)stream
+                                  : EVENT_EXPERTS + kind / EVENT_STREAMS * 2 + (int)stream - STREAM_EXPERT;
+}
 _Static_assert((int)EVENTS <= (int)MOST_EVENTS, "a rank has no more events");
 
 /* What a backward pass computes: zero-bubble schedules do the weights' apart. */
@@ -516,6 +578,9 @@ void tensor_wait(const struct block *to);
 void tensor_run(const struct block *to, enum collective collective);
 /* Of keys, values, or their gradients, over the context group. */
 void context_run(const struct block *to, enum collective collective);
+/* Of tokens, over the ranks that share experts; and of how many there are for each expert. */
+void expert_exchange(const struct block *to);
+void expert_counts(const struct block *to);
 void exchanges_start(const struct block *to, int after);
 void exchanges_wait(const struct block *to, int before);
 
@@ -527,6 +592,7 @@ struct linear_use {
   int node;
   bool column;             /* column-parallel: spreads its output over the group; else row-parallel */
   const struct work *cast; /* of the weight */
+  const struct work *add;  /* backward: the sum of what comes to its input from elsewhere, too; NULL: nothing does */
 };
 void layer_forward(struct block *to, int place);
 void layer_backward(struct block *to, int place);
@@ -537,9 +603,16 @@ void norm_forward(const struct block *to, const struct node_names *names, int wh
 void norm_backward(const struct block *to, const struct node_names *names, int node, const struct work *input,
                    const struct work *weight, const struct work *add);
 void reduce_forward(const struct block *to);
+void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece);
 void reduce_backward(const struct block *to, int node);
 /* The engine's end of a parameter's gradient; work NULL: the product has added it already. */
 void gradient_accumulate(const struct block *to, int slot, const char *gradient, const struct work *work);
+
+/* gpt_experts.c: in place of a layer's feed-forward block. */
+static inline bool has_experts(const struct block *to) { return to->setup->model.experts > 0; }
+void experts_forward(const struct block *to);
+void experts_backward(const struct block *to);
+void experts_weight(const struct block *to); /* what the backward pass has put off */
 
 /* gpt_graphs.c: what is written from one of the first two up to `graph_leave` is captured, where setup says so of
  * layers, or of passes. */
