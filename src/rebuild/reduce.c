@@ -319,12 +319,13 @@ static void reduce_buckets(struct reducing *reducing, struct round *round) {
   bool overlaps = reducing->reduction.overlaps;
   uint32_t last = kernel_before(reducing, round, round->finish);
   const uint32_t *orders = &reducing->orders[CHANNELS * round->rank];
-  for (size_t i = 0; i < (overlaps ? 1 : 2) * round->buckets.count; i++) {
-    struct rebuild_bucket *bucket = &round->buckets.items[i % round->buckets.count];
-    if (overlaps || bucket->of_experts == (i >= round->buckets.count)) {
+  const size_t count = round->buckets.count;
+  for (size_t i = 0; i < (overlaps ? 1 : 2) * count; i++) {
+    struct rebuild_bucket *bucket = &round->buckets.items[i < count ? i : i - count];
+    if (overlaps || bucket->of_experts == (i >= count)) {
       reduce_bucket(reducing, round, bucket, overlaps ? bucket->after : round->finish,
                     overlaps ? bucket->kernel : last);
-      bool first = round->rank == 0 && orders[OF_REPLICAS] + orders[OF_EXPERTS] <= round->buckets.count;
+      bool first = round->rank == 0 && orders[OF_REPLICAS] + orders[OF_EXPERTS] <= count;
       reducing->buckets += first;
       reducing->bytes += first ? bucket->bytes : 0;
     }
@@ -352,11 +353,12 @@ static void gather_parameters(struct reducing *reducing, struct round *round) {
   struct rebuild_library_writer writer = writer_at(reducing, round, round->updated, LUMOS_OPTIMIZER_PHASE);
   uint32_t computed = kernel_before(reducing, round, round->updated);
   computed = reducing->conversions.pace > 0 ? convert_share(reducing, round, &writer, computed) : computed;
-  for (size_t i = 0; i < 2 * round->buckets.count; i++) {
-    struct rebuild_bucket *bucket = &round->buckets.items[i % round->buckets.count];
+  const size_t count = round->buckets.count;
+  for (size_t i = 0; i < 2 * count; i++) {
+    struct rebuild_bucket *bucket = &round->buckets.items[i < count ? i : i - count];
     int64_t bytes = reducing->megatron ? 2 * bucket->elements : bucket->bytes;
     writer.stream = bucket->of_experts ? round->experts : round->stream;
-    if (bucket->of_experts == (i >= round->buckets.count)) {
+    if (bucket->of_experts == (i >= count)) {
       bucket->task = start(reducing, &writer, round->rank, channel_of(bucket), "all_gather", "ncclDevKernel_AllGather",
                            bytes, computed, &bucket->done);
     }
@@ -643,7 +645,8 @@ static void tell(const struct reducing *reducing) {
 }
 
 static void add_streams(struct reducing *reducing) {
-  for (int experts = 0; experts <= reducing->reduction.experts; experts++) {
+  int kinds = reducing->reduction.experts ? 2 : 1;
+  for (int experts = 0; experts < kinds; experts++) {
     int32_t stream = rebuild_free_stream(reducing->job);
     reducing->streams[experts] = (uint32_t)reducing->job->lanes.count;
     for (uint32_t r = 0; r < reducing->job->ranks.count; r++) {

@@ -32,7 +32,7 @@ static uint64_t state;
 
 static int32_t draw(int32_t below) {
   state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (int32_t)((uint32_t)(state >> 33U) % (uint32_t)below);
+  return below > 0 ? (int32_t)((uint32_t)(state >> 33U) % (uint32_t)below) : 0;
 }
 
 static void run(const char *command) {
@@ -100,7 +100,8 @@ static struct lumos_rebuild draw_configuration(void) {
 static bool may_be(const struct lumos_rebuild *asked) {
   bool turns = asked->schedule != LUMOS_INTERLEAVED || (asked->stages > 1 && asked->micro_batches % asked->stages == 0);
   bool shared = asked->experts == 0 || asked->replicas % asked->experts == 0;
-  return turns && shared && (asked->split_count > 0 || asked->layers % (asked->stages * asked->chunks) == 0);
+  int32_t chunks = asked->stages * asked->chunks;
+  return turns && shared && chunks > 0 && (asked->split_count > 0 || asked->layers % chunks == 0);
 }
 
 static void tell(const struct lumos_rebuild *asked, int recording, const char *what) {
