@@ -15,7 +15,7 @@ static uint64_t state;
 
 static uint32_t draw(uint32_t below) {
   state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (uint32_t)(state >> 33U) % below;
+  return below > 0 ? (uint32_t)(state >> 33U) % below : 0;
 }
 
 static void make(struct pipeline *pipeline, const struct rebuild_pipeline *of) {

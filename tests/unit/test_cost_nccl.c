@@ -75,8 +75,8 @@ static void longer_with_more(void **state) {
     for (int form = LUMOS_ALL_REDUCING; form <= LUMOS_PAIRING; form++) {
       for (int32_t nodes = 1; nodes <= 4; nodes *= 2) {
         double last = 0;
-        for (double bytes = 1; bytes < 1e12; bytes *= 4) {
-          double now = lumos_nccl_time(&links, (enum lumos_transfer_form)form, bytes, 16, nodes);
+        for (int64_t bytes = 1; bytes < INT64_C(1000000000000); bytes *= 4) {
+          double now = lumos_nccl_time(&links, (enum lumos_transfer_form)form, (double)bytes, 16, nodes);
           assert_true(isfinite(now) && now > 0 && now >= 0.8 * last); /* trees have dents */
           last = now;
         }
