@@ -66,26 +66,28 @@ bool lumos_rebuild_ask(struct lumos_rebuild *asked, const char *name, const char
 bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked,
                    struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* What all rebuilds of one job begin with, found once: its blocks, how far the recorded configuration is off, and what
- * its kernels lose to communication. It is for processes that each have a copy of the job at the same address, as after
- * fork, and each rebuild it once. `schedules`, `count` of them: those that will be asked for; 0 stands for the recorded
- * one. The job, at stage graph or later, must not change before it is rebuilt. NULL where it was changed already, for
- * then it has no measured starts. The caller frees it. Runs the engine up to four times. */
+/* What rebuilds of one job begin with, found once: the sizes of its tasks, its blocks, how far the recorded
+ * configuration is off, and what its kernels lose to communication. It is for processes that each have a copy of the
+ * job at the same address, as after fork, and each rebuild it once, as one of asked[0..count) says. These all ask for
+ * the same shards, contexts, experts and sequence_parallel, and all or none for several stages where one was recorded;
+ * their learn_from is NULL. The job, at stage graph or later, has those sizes then, and is for lumos_rebuild_from
+ * alone. NULL, and the job as it was: count is 0, or nothing says which passes its steps are, as of an inference. What
+ * fails here lumos_rebuild_from reports. The caller frees it. Runs the engine up to ten times. */
 struct lumos_rebuild_base;
-struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, const enum lumos_schedule *schedules,
+struct lumos_rebuild_base *lumos_rebuild_prepare(struct lumos_job *job, const struct lumos_rebuild *asked,
                                                  size_t count);
 void lumos_rebuild_base_free(struct lumos_rebuild_base *base); /* NULL is allowed */
 
-/* As lumos_rebuild, to the same bytes, but what `base` holds is not found again. NULL: nothing was prepared. Where
- * sizes of the job were changed since, give NULL; after a rebuild nothing of the base is used. */
+/* As lumos_rebuild, to the same bytes, but what `base` holds is not found again. NULL: nothing was prepared. After a
+ * rebuild nothing of the base is used. */
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* least[i]: the least that a step of what asked[i] asks for can take, in ns; LUMOS_ABSENT: not known, as where it
  * cannot be built, or is the recorded configuration. What lumos_rebuild makes of it takes no less when it is simulated:
  * that is what a GPU computes, and waits for others of its pipeline, with no communication, or for how long a thread
- * launches that; of the GPU or thread that takes longest. All ask for the same shards, contexts, experts and
- * sequence_parallel. The job, which must be one that was not rebuilt, is spoilt. Runs the engine up to three times.
+ * launches that; of the GPU or thread that takes longest. All ask for the same as in
+ * lumos_rebuild_prepare. The job, which must be one that was not rebuilt, is spoilt. Runs the engine up to three times.
  * O(count x blocks planned + tasks log tasks). */
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least);
 

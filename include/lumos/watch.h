@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum lumos_watch_unit { LUMOS_WATCH_BYTES, LUMOS_WATCH_TASKS, LUMOS_WATCH_NOTHING };
+enum lumos_watch_unit { LUMOS_WATCH_BYTES, LUMOS_WATCH_TASKS, LUMOS_WATCH_CONFIGURATIONS, LUMOS_WATCH_NOTHING };
 
 /* `look` is called when a piece of work begins and now and then while it goes on: what it is (of reading: the base name
- * of the file, else "graph", "simulation" or "report"; valid during the call), how much of it is done, and of how much
+ * of the file, else "graph", "simulation", "sweep" or "report"; valid during the call), how much of it is done, and of how much
  * (0: unknown). The work may begin anew: two runs of the simulator are two pieces. Calls come from the caller's
  * thread. */
 struct lumos_watcher {

@@ -51,7 +51,7 @@ static void show(const struct lumos_progress *progress, enum lumos_watch_unit un
   char line[160];
   int length = 0;
   bool bytes = unit == LUMOS_WATCH_BYTES;
-  const char *name = bytes ? "MB" : "tasks";
+  const char *name = bytes ? "MB" : unit == LUMOS_WATCH_CONFIGURATIONS ? "configurations" : "tasks";
   uint64_t size = bytes ? 1000000 : 1;
   if (unit == LUMOS_WATCH_NOTHING) {
     length = snprintf(line, sizeof line, "\r\033[K%s", progress->label);

@@ -248,68 +248,24 @@ static bool cut_for(struct cut *own, const struct lumos_job *job, const struct l
   return cut(own, job, weights_for(job, asked), cuts_attention(asked), asked->learn_from, error);
 }
 
+/* In which way a job is cut for what is asked for. */
+enum { CUTS = REBUILD_WEIGHTS_KINDS * 2 };
+static int way_of(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  return (int)weights_for(job, asked) * 2 + cuts_attention(asked);
+}
+
 static void free_cut(struct cut *cut) {
   rebuild_templates_free(&cut->templates);
   rebuild_blocks_free(&cut->blocks);
 }
 
-/* ---- what rebuilds of one job have in common ---- */
-
-struct lumos_rebuild_base {
-  const struct lumos_job *job;
-  const struct lumos_task *tasks; /* its own, when it was prepared: a job that was rebuilt has others */
-  struct prepared {
-    bool done;
-    struct cut cut;
-    struct lumos_decimal deviation;
-  } prepared[REBUILD_WEIGHTS_KINDS];
-  struct lumos_contend contend;
+/* A job as it was cut for some of what is asked for, and how far the recorded configuration, built of that, is off. */
+struct prepared {
+  bool tried, done, supplied;
+  struct cut cut;
+  struct lumos_decimal deviation;
+  struct lumos_error error; /* why it is not done */
 };
-
-struct lumos_rebuild_base *lumos_rebuild_prepare(const struct lumos_job *job, const enum lumos_schedule *schedules,
-                                                 size_t count) {
-  if (!lumos_job_measured(job)) {
-    return NULL;
-  }
-  struct lumos_rebuild_base *base = lumos_allocate_zeroed(1, sizeof *base);
-  base->job = job;
-  base->tasks = job->tasks.items;
-  lumos_contend_begin(&base->contend, job);
-  for (size_t i = 0; i < count; i++) {
-    const struct lumos_rebuild asked = {.schedule = schedules[i]};
-    enum rebuild_weights weights = weights_for(job, &asked);
-    struct prepared *prepared = &base->prepared[weights];
-    struct lumos_error error = {0};
-    if (prepared->cut.blocks.job == NULL) { /* what fails here fails there, too, where it is told */
-      prepared->done = cut(&prepared->cut, job, weights, false, NULL, &error) &&
-                       find_deviation(&prepared->cut.templates, &prepared->deviation, &error);
-    }
-  }
-  return base;
-}
-
-void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
-  for (int i = 0; base != NULL && i < REBUILD_WEIGHTS_KINDS; i++) {
-    if (base->prepared[i].cut.blocks.job != NULL) {
-      free_cut(&base->prepared[i].cut);
-    }
-  }
-  if (base != NULL) {
-    lumos_contend_free(&base->contend);
-  }
-  free(base);
-}
-
-/* Of the job as it is now: what was prepared; NULL: nothing was. */
-static const struct prepared *find_prepared(const struct lumos_rebuild_base *base, const struct lumos_job *job,
-                                            const struct lumos_rebuild *asked) {
-  if (base == NULL || base->job != job || base->tasks != job->tasks.items || asked->learn_from != NULL ||
-      cuts_attention(asked)) {
-    return NULL;
-  }
-  const struct prepared *prepared = &base->prepared[weights_for(job, asked)];
-  return prepared->done ? prepared : NULL;
-}
 
 static bool supply_examples(struct lumos_job *job, const struct rebuild_blocks *blocks,
                             const struct lumos_rebuild *asked, struct lumos_error *error) {
@@ -364,9 +320,9 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
     both.deviates = true;
   } else {
     both.templates = &own.templates;
-    done = cut_for(&own, job, asked, error);
+    done = cut_for(&own, job, asked, error) && (!lacks_transfers(job, asked) || supply(&both, job, &own, error));
   }
-  done = done && (!lacks_transfers(job, asked) || supply(&both, job, &own, error)) && build_both(&both, error);
+  done = done && build_both(&both, error);
   if (done && !shows_layers(both.templates) && !rebuild_is_as_recorded(asked) && !try_plan(&both, error)) {
     lumos_job_free(both.built);
     done = false;
@@ -395,15 +351,30 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
   return done ? both.built : NULL;
 }
 
+/* What is known of the recorded job alone. */
+struct beginning {
+  bool untied;    /* the head's weights are not the embedding's */
+  bool parted;    /* ranks shared tensors or sequences that share none any more */
+  bool inference; /* its steps are passes forward, which are labelled as such while it is rebuilt */
+};
+
+struct lumos_rebuild_base {
+  bool begun;
+  struct beginning beginning;
+  struct lumos_error error; /* why it is not begun */
+  struct prepared prepared[CUTS];
+  struct lumos_contend contend;
+};
+
 /* Kernels are copies of recorded ones, and took as long as these beside the communication that was there. */
-static void contend(struct lumos_job *built, const struct lumos_job *job, const struct lumos_contend *prepared) {
+static void contend(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild_base *base) {
   struct lumos_contend own;
   uint32_t *likes = rebuild_find_likes(built, job);
-  if (prepared == NULL) {
+  if (base == NULL) {
     lumos_contend_begin(&own, job);
     lumos_contend_end(&own, built, likes);
   } else {
-    lumos_contend_apply(prepared, built, likes);
+    lumos_contend_apply(&base->contend, built, likes);
   }
   free(likes);
 }
@@ -465,26 +436,6 @@ static bool change_experts(struct lumos_job *job, const struct lumos_rebuild *as
   return were == will || lumos_reshape_experts(job, will, error);
 }
 
-/* Do tasks have other sizes then? */
-static bool changes_sizes(const struct lumos_job *job, const struct lumos_rebuild *asked) {
-  const struct lumos_rebuild as_recorded = {.shards = 0};
-  bool parts = asked->sequence_parallel != 0 && lumos_parts_recorded(job) != asked->sequence_parallel;
-  return shards_asked(job, asked) != shards_asked(job, &as_recorded) || parts ||
-         contexts_asked(job, asked) != contexts_asked(job, &as_recorded) ||
-         experts_asked(job, asked) != experts_asked(job, &as_recorded);
-}
-
-bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
-  return lumos_rebuild_from(NULL, job, asked, error);
-}
-
-/* What is known of the recorded job alone. */
-struct beginning {
-  bool untied;    /* the head's weights are not the embedding's */
-  bool parted;    /* ranks shared tensors or sequences that share none any more */
-  bool inference; /* its steps are passes forward, which are labelled as such while it is rebuilt */
-};
-
 /* Without a way back there are no gradients, and nothing that is kept for them. */
 static bool check_inference(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
   const char *option = asked->stages > 1                   ? "--pp"
@@ -501,20 +452,25 @@ static bool check_inference(const struct lumos_job *job, const struct lumos_rebu
 }
 
 /* All that a step of an inference does is a pass forward. Without layers nothing says that it is one. */
-static bool label_inference(struct lumos_job *job) {
+static bool lacks_phases(const struct lumos_job *job) {
   bool labelled = job->models.count == 0 || job->models.items[0].layers <= 0;
   for (size_t t = 0; t < job->tasks.count && !labelled; t++) {
     uint8_t phase = job->tasks.items[t].phase;
     labelled = phase != 0 && phase != LUMOS_OTHER_PHASE;
   }
-  for (size_t t = 0; t < job->tasks.count && !labelled; t++) {
+  return !labelled;
+}
+
+static bool label_inference(struct lumos_job *job) {
+  bool lacks = lacks_phases(job);
+  for (size_t t = 0; t < job->tasks.count && lacks; t++) {
     struct lumos_task *task = &job->tasks.items[t];
     if (task->step != LUMOS_ABSENT_INT) {
       task->phase = LUMOS_FORWARD;
       task->micro_batch = task->micro_batch == LUMOS_ABSENT_INT ? 0 : task->micro_batch;
     }
   }
-  return !labelled;
+  return lacks;
 }
 
 /* As other inferences have none. */
@@ -527,11 +483,8 @@ static void unlabel_inference(struct lumos_job *job, const struct lumos_rebuild 
 }
 
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
-static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
-                  struct lumos_error *error) {
-  if (!lumos_edit_begin(job, error) || !check_recording(job, error) || !check_inference(job, asked, error)) {
-    return false;
-  }
+static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
+                        struct lumos_error *error) {
   if (lumos_job_measured(job)) {
     lumos_measure(job);
   } else if (!simulate_starts(job, error)) {
@@ -551,21 +504,115 @@ static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, stru
   return change_sequence(job, asked, error) && change_experts(job, asked, error);
 }
 
+static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
+                  struct lumos_error *error) {
+  return lumos_edit_begin(job, error) && check_recording(job, error) && check_inference(job, asked, error) &&
+         begin_sizes(job, asked, beginning, error);
+}
+
+/* ---- what rebuilds of one job have in common ---- */
+
+static bool supply_alone(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  struct rebuild_blocks blocks;
+  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY, false);
+  bool done = supply_examples(job, &blocks, asked, error);
+  rebuild_blocks_free(&blocks);
+  return done;
+}
+
+/* Where the recording lacks transfers, blocks are cut again with examples of them. */
+static bool supply_all(struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
+                       size_t count, struct lumos_error *error) {
+  if (!supply_alone(job, &asked[0], error)) {
+    return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    struct prepared *prepared = &base->prepared[way_of(job, &asked[i])];
+    if (prepared->done && !prepared->supplied) {
+      free_cut(&prepared->cut);
+      prepared->done = cut_for(&prepared->cut, job, &asked[i], &prepared->error);
+      prepared->supplied = true;
+    }
+  }
+  return true;
+}
+
+struct lumos_rebuild_base *lumos_rebuild_prepare(struct lumos_job *job, const struct lumos_rebuild *asked,
+                                                 size_t count) {
+  if (count == 0 || lacks_phases(job)) {
+    return NULL;
+  }
+  struct lumos_rebuild_base *base = lumos_allocate_zeroed(1, sizeof *base);
+  base->begun = lumos_edit_begin(job, &base->error) && check_recording(job, &base->error) &&
+                begin_sizes(job, &asked[0], &base->beginning, &base->error);
+  for (size_t i = 0; i < count && base->begun; i++) {
+    struct prepared *prepared = &base->prepared[way_of(job, &asked[i])];
+    if (!prepared->tried) {
+      prepared->tried = true;
+      prepared->done = cut_for(&prepared->cut, job, &asked[i], &prepared->error) &&
+                       find_deviation(&prepared->cut.templates, &prepared->deviation, &prepared->error);
+    }
+  }
+  base->begun = base->begun && (!lacks_transfers(job, &asked[0]) || supply_all(base, job, asked, count, &base->error));
+  if (base->begun) {
+    lumos_contend_begin(&base->contend, job);
+  }
+  return base;
+}
+
+void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
+  for (int i = 0; base != NULL && i < CUTS; i++) {
+    if (base->prepared[i].tried) {
+      free_cut(&base->prepared[i].cut);
+    }
+  }
+  if (base != NULL && base->begun) {
+    lumos_contend_free(&base->contend);
+  }
+  free(base);
+}
+
+/* What was prepared for it; NULL: it cannot be built, as the error says. */
+static const struct prepared *find_prepared(const struct lumos_rebuild_base *base, const struct lumos_job *job,
+                                            const struct lumos_rebuild *asked, struct lumos_error *error) {
+  if (!check_inference(job, asked, error)) {
+    return NULL;
+  }
+  const struct prepared *prepared = &base->prepared[way_of(job, asked)];
+  if (!base->begun || !prepared->done) {
+    *error = base->begun ? prepared->error : base->error;
+    return NULL;
+  }
+  return prepared;
+}
+
+/* ---- the rebuild ---- */
+
+bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  return lumos_rebuild_from(NULL, job, asked, error);
+}
+
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) {
   struct beginning beginning;
-  if (!begin(job, asked, &beginning, error)) {
-    return false;
+  const struct prepared *prepared = NULL;
+  if (base == NULL) {
+    if (!begin(job, asked, &beginning, error)) {
+      return false;
+    }
+  } else {
+    beginning = base->beginning;
+    prepared = find_prepared(base, job, asked, error);
+    if (prepared == NULL) {
+      return false;
+    }
   }
-  bool reshaped = changes_sizes(job, asked) || beginning.inference;
-  const struct prepared *prepared = reshaped ? NULL : find_prepared(base, job, asked);
-  bool as_prepared = prepared != NULL && !lacks_transfers(job, asked);
   struct lumos_job *built = build(job, prepared, asked, beginning.untied, error);
   if (built == NULL) {
     return false;
   }
   if (!rebuild_is_as_recorded(asked)) {
-    contend(built, job, as_prepared ? &base->contend : NULL);
+    contend(built, job, base);
   }
   if (beginning.inference) {
     unlabel_inference(built, asked);
@@ -624,14 +671,13 @@ static int64_t bound(const struct bounding *bounding, const struct lumos_rebuild
   return least;
 }
 
-/* Those that need examples of transfers which the recording lacks, or the others. */
-static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, bool lacking,
+static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *asked, size_t count,
                       const struct beginning *beginning, int64_t *least) {
   struct boundings *all = lumos_allocate_zeroed(1, sizeof *all);
   all->counts = beginning->parted ? REBUILD_COUNTS_PRODUCTS : REBUILD_COUNTS_KERNELS;
   lumos_contend_begin(&all->contend, job);
   for (size_t i = 0; i < count; i++) {
-    if (lacks_transfers(job, &asked[i]) == lacking && asked[i].learn_from == NULL) {
+    if (asked[i].learn_from == NULL) {
       least[i] = bound(bounding_for(all, job, &asked[i]), &asked[i], beginning->untied);
     }
   }
@@ -646,30 +692,14 @@ static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *a
   free(all);
 }
 
-static bool supply_alone(struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
-  struct rebuild_blocks blocks;
-  rebuild_blocks_cut(&blocks, job, REBUILD_WEIGHTS_STAY, false);
-  bool done = supply_examples(job, &blocks, asked, error);
-  rebuild_blocks_free(&blocks);
-  return done;
-}
-
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least) {
   struct lumos_error error = {0};
   struct beginning beginning;
-  bool lacking = false, others = false;
   for (size_t i = 0; i < count; i++) {
     least[i] = LUMOS_ABSENT;
-    lacking |= lacks_transfers(job, &asked[i]);
-    others |= !lacks_transfers(job, &asked[i]);
   }
-  if (count == 0 || !begin(job, &asked[0], &beginning, &error)) {
-    return;
-  }
-  if (others) {
-    bound_all(job, asked, count, false, &beginning, least);
-  }
-  if (lacking && supply_alone(job, &asked[0], &error)) {
-    bound_all(job, asked, count, true, &beginning, least);
+  if (count > 0 && begin(job, &asked[0], &beginning, &error) &&
+      (!lacks_transfers(job, &asked[0]) || supply_alone(job, &asked[0], &error))) {
+    bound_all(job, asked, count, &beginning, least);
   }
 }

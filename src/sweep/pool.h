@@ -10,7 +10,8 @@
 typedef void sweep_piece(void *context, size_t index, void *answer);
 
 struct sweep_pool {
-  size_t count, processes, size; /* pieces; at a time (0: as many as cores); bytes of an answer */
+  size_t count, processes, size; /* pieces; at a time; bytes of an answer */
+  const int *slots;              /* a pipe: one piece at a time, and one more for each byte in it; or NULL */
   sweep_piece *piece;
   bool (*skip)(void *context,
                size_t index); /* asked right before a piece begins: is it not wanted any more? Its answer stays as it
@@ -18,10 +19,18 @@ struct sweep_pool {
   /* A piece that ended without its answer: by which signal, or 0. In the caller's process. */
   void (*lost)(void *context, size_t index, int signal, void *answer);
   void (*step)(void *context, size_t index,
-               size_t done); /* that one has its answer, and so many are done or skipped; in the caller's
+               size_t done);   /* that one has its answer, and so many are done or skipped; in the caller's
                                                              process; or NULL */
+  void (*look)(void *context); /* called now and then while pieces are awaited, in the caller's process; or NULL */
   void *context;
 };
+
+/* How many processes at a time: as many as cores where none are asked for. */
+size_t sweep_pool_processes(size_t asked);
+
+/* A pipe for slots, with so many of them; what reads finds it empty rather than waits. False: none can be opened. */
+bool sweep_slots_open(int slots[2], size_t count) LUMOS_MUST_CHECK;
+void sweep_slots_add(const int slots[2], size_t count);
 
 /* answers[0..count) of `size` bytes each. False: no process could be started. No other thread of the caller may run. */
 bool sweep_pool_run(const struct sweep_pool *pool, void *answers, struct lumos_error *error) LUMOS_MUST_CHECK;

@@ -226,17 +226,16 @@ static void read_figures(const struct lumos_job *job, const struct sweep_configu
   report_facts_free(&facts);
 }
 
-struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_rebuild_base *base,
+struct sweep_figures sweep_predict(struct lumos_job *job, const struct sweep_start *start,
                                    const struct lumos_sweep *sweep, const struct sweep_configuration *configuration,
                                    const struct sweep_plan *plan) {
   struct sweep_figures figures = {.predicted = false, .why = "nothing says how long a step takes"};
-  struct lumos_error error = {0};
+  struct lumos_error error = start->error;
   const struct lumos_simulation simulation = {
       .model = LUMOS_MODEL_LUMOS, .hardware = sweep->hardware, .steps_alone = true};
   struct lumos_rebuild asked;
-  bool resizes = has_sizes(job, configuration);
-  if ((!resizes || resize(job, configuration, &error)) && ask(configuration, plan, &asked, &error) &&
-      lumos_rebuild_from(resizes ? NULL : base, job, &asked, &error) && lumos_simulate_as(job, &simulation, &error)) {
+  if (start->done && ask(configuration, plan, &asked, &error) && lumos_rebuild_from(start->base, job, &asked, &error) &&
+      lumos_simulate_as(job, &simulation, &error)) {
     read_figures(job, configuration, plan, &figures);
   } else {
     (void)snprintf(figures.why, sizeof figures.why, "%s", error.text);
@@ -244,37 +243,81 @@ struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_reb
   return figures;
 }
 
-/* ---- What it takes at least ---- */
+/* ---- What a group has in common ---- */
 
-int sweep_compare_sizes(const struct sweep_configuration *one, const struct sweep_configuration *other) {
-  for (int axis = 0; axis < SWEEP_AXES; axis++) {
-    const char *a = one->values[axis], *b = other->values[axis];
-    bool sizes = axis == SWEEP_TP || axis == SWEEP_CP || axis == SWEEP_EP || axis == SWEEP_SEQUENCE_PARALLEL ||
-                 (axis >= SWEEP_FIRST_SIZE && axis <= SWEEP_LAST_SIZE);
-    int order = a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
-    if (sizes && order != 0) {
-      return order;
-    }
-  }
-  return 0;
+static int compare_values(const struct sweep_configuration *one, const struct sweep_configuration *other,
+                          enum sweep_axis axis) {
+  const char *a = one->values[axis], *b = other->values[axis];
+  return a == NULL || b == NULL ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
 
-void sweep_least(struct lumos_job *job, const struct sweep_configuration *configurations,
-                 const struct sweep_plan *plans, const uint32_t *indices, size_t count, int64_t *least) {
-  struct lumos_rebuild *asked = lumos_allocate_zeroed(count + 1, sizeof *asked);
+static bool has_stages(const struct sweep_configuration *configuration) {
+  const char *stages = configuration->values[SWEEP_PP];
+  return stages != NULL && strtoll(stages, NULL, 10) > 1;
+}
+
+int sweep_compare_groups(const struct lumos_job *job, const struct sweep_configuration *one,
+                         const struct sweep_configuration *other) {
+  static const enum sweep_axis shares[] = {SWEEP_TP, SWEEP_CP, SWEEP_EP, SWEEP_SEQUENCE_PARALLEL};
+  bool one_stage = job->models.count == 0 || job->models.items[0].sizes.pp <= 1;
+  int order = one_stage ? has_stages(one) - has_stages(other) : 0;
+  for (size_t i = 0; i < sizeof shares / sizeof *shares && order == 0; i++) {
+    order = compare_values(one, other, shares[i]);
+  }
+  for (int axis = SWEEP_FIRST_SIZE; axis <= SWEEP_LAST_SIZE && order == 0; axis++) {
+    order = compare_values(one, other, (enum sweep_axis)axis);
+  }
+  return order;
+}
+
+/* What is asked for of those that can be asked for. The caller frees it; *places: where in the group they are, likewise.
+ */
+static struct lumos_rebuild *ask_group(const struct sweep_group *group, uint32_t **places, size_t *count) {
+  struct lumos_rebuild *asked = lumos_allocate_zeroed(group->count + 1, sizeof *asked);
+  struct lumos_error error = {0};
+  *places = lumos_allocate((group->count + 1) * sizeof **places);
+  *count = 0;
+  for (size_t i = 0; i < group->count; i++) {
+    uint32_t at = group->indices[i];
+    if (ask(&group->configurations[at], &group->plans[at], &asked[*count], &error)) {
+      (*places)[(*count)++] = at;
+    }
+  }
+  return asked;
+}
+
+static bool resize_for(struct lumos_job *job, const struct sweep_group *group, struct lumos_error *error) {
+  const struct sweep_configuration *first = &group->configurations[group->indices[0]];
+  return !has_sizes(job, first) || resize(job, first, error);
+}
+
+/* One alone prepares for itself, with threads of its own. */
+void sweep_start(struct sweep_start *start, struct lumos_job *job, const struct sweep_group *group) {
+  *start = (struct sweep_start){.base = NULL};
+  start->done = resize_for(job, group, &start->error);
+  if (start->done && group->count > 1) {
+    uint32_t *places;
+    size_t count;
+    struct lumos_rebuild *asked = ask_group(group, &places, &count);
+    start->base = lumos_rebuild_prepare(job, asked, count);
+    free(places);
+    free(asked);
+  }
+}
+
+void sweep_least(struct lumos_job *job, const struct sweep_group *group, int64_t *least) {
+  uint32_t *places;
+  size_t count;
+  struct lumos_rebuild *asked = ask_group(group, &places, &count);
   int64_t *found = lumos_allocate((count + 1) * sizeof *found);
   struct lumos_error error = {0};
-  bool good = count > 0;
-  for (size_t i = 0; i < count && good; i++) {
-    good = ask(&configurations[indices[i]], &plans[indices[i]], &asked[i], &error);
-  }
-  const struct sweep_configuration *first = count > 0 ? &configurations[indices[0]] : NULL;
-  if (good && (!has_sizes(job, first) || resize(job, first, &error))) {
+  if (resize_for(job, group, &error)) {
     lumos_rebuild_least(job, asked, count, found);
     for (size_t i = 0; i < count; i++) {
-      least[indices[i]] = found[i];
+      least[places[i]] = found[i];
     }
   }
   free(found);
+  free(places);
   free(asked);
 }

@@ -36,16 +36,34 @@ enum { SWEEP_NUMBER = 24 };
 const char *sweep_value(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
                         enum sweep_axis axis, char room[SWEEP_NUMBER]);
 
-/* Make it of the job, which is then another one. `base`: what was prepared of it. */
-struct sweep_figures sweep_predict(struct lumos_job *job, const struct lumos_rebuild_base *base,
+/* Those of a group ask for the same sizes, and all or none for several stages where one was recorded, so that one job
+ * serves all. 0: both are of one group; else in some order. */
+int sweep_compare_groups(const struct lumos_job *job, const struct sweep_configuration *one,
+                         const struct sweep_configuration *other);
+
+/* configurations[indices[i]] for i in [0, count), all of a group. */
+struct sweep_group {
+  const struct sweep_configuration *configurations;
+  const struct sweep_plan *plans;
+  const uint32_t *indices;
+  size_t count;
+};
+
+/* What a group's predictions begin with; the job then has the sizes that it asks for. */
+struct sweep_start {
+  bool done;
+  struct lumos_rebuild_base *base; /* NULL: nothing is prepared */
+  struct lumos_error error;        /* why it is not done */
+};
+void sweep_start(struct sweep_start *start, struct lumos_job *job, const struct sweep_group *group);
+
+/* Make it of the job, which is then another one: it is for a process of its own. */
+struct sweep_figures sweep_predict(struct lumos_job *job, const struct sweep_start *start,
                                    const struct lumos_sweep *sweep, const struct sweep_configuration *configuration,
                                    const struct sweep_plan *plan);
 
-/* least[i]: what a step of configurations[i] takes at least, in ns (lumos_rebuild_least), for each i of indices; all of
- * these have the same sizes (sweep_compare_sizes). The job is spoilt. */
-void sweep_least(struct lumos_job *job, const struct sweep_configuration *configurations,
-                 const struct sweep_plan *plans, const uint32_t *indices, size_t count, int64_t *least);
-/* 0: tasks are of the same sizes in both; else in some order. */
-int sweep_compare_sizes(const struct sweep_configuration *one, const struct sweep_configuration *other);
+/* least[i]: what a step of configurations[i] takes at least, in ns (lumos_rebuild_least), for each i of the group's
+ * indices. The job is spoilt. */
+void sweep_least(struct lumos_job *job, const struct sweep_group *group, int64_t *least);
 
 #endif

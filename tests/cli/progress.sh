@@ -42,6 +42,10 @@ shows 'standard input' graph simulation report
 left | grep '^lumos-report: warning: ' >/dev/null || fail "no warning is left: '$(left)'"
 [ "$(left | grep -c .)" -eq 1 ] || fail "something is left beside the warning: '$(left)'"
 
+on_terminal 'bash slow.sh parse | lumos-sim --sweep layers=1,2,3 >swept'
+shows 'sweep: [0-9] of 3 configurations, [0-9]+ %'
+[ -z "$(left)" ] || fail "something is left on the terminal: '$(left)'"
+
 # A verdict on the same terminal stands on a clean line, and so does a message of failure.
 on_terminal 'bash slow.sh parse | lumos-render --verdict'
 shows simulation
