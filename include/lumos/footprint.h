@@ -32,7 +32,6 @@ enum lumos_memory_state {
   LUMOS_MEMORY_NO_OPTIMIZER, /* no op shows what it keeps */
   LUMOS_MEMORY_CAPTURED,     /* passes run as CUDA graphs, whose ops are not recorded */
   LUMOS_MEMORY_COMPILED,     /* passes are compiled: what they keep between them is not recorded */
-  LUMOS_MEMORY_AGAIN,        /* the job was changed to compute layers again: what is then kept was not recorded */
   LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: what they keep of them no op shows */
 };
 

@@ -164,12 +164,17 @@ struct kept {
   uint32_t begin, end;
 };
 
+static const struct lumos_task *task_of(const struct memory_step *memory, uint32_t place) {
+  return &memory->job->tasks.items[memory->ops.items[place].task];
+}
+
 static void find_kept(const struct memory_step *memory, struct lumos_footprint *footprint) {
   struct lumos_numbering numbering = {0};
   LUMOS_VECTOR(struct kept) kept = {0};
   for (size_t p = 0; p < memory->pieces.count; p++) {
     const struct memory_piece *piece = &memory->pieces.items[p];
-    if (piece->kept_by == 0) {
+    if (piece->kept_by == 0 ||
+        task_of(memory, piece->begin)->phase == LUMOS_BACKWARD) { /* computed again: of one layer */
       continue;
     }
     uint32_t number = lumos_number_of(&numbering, piece->kept_by);

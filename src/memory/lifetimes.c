@@ -114,7 +114,8 @@ static void step_into(struct memory_walk *walk) {
   } else if (rule == NULL && op->node != LUMOS_NONE && op->node != walk->at) {
     memory_take_gradients(walk);
   }
-  if (keeps_here(walk) || is_op(walk, walk->at, "_NoopSaveInputs")) {
+  bool again = memory_begin_again(walk);
+  if (!again && (keeps_here(walk) || is_op(walk, walk->at, "_NoopSaveInputs"))) {
     if (op->node == LUMOS_NONE) {
       note_forward(walk);
     } else {
@@ -169,16 +170,6 @@ static bool is_compiled(const struct memory_walk *walk) {
   return any;
 }
 
-/* Forward ops that --recompute put into the backward pass stand in no gradient's op. */
-static bool is_put_again(const struct memory_walk *walk) {
-  bool again = false;
-  for (uint32_t i = 0; i < walk->memory->ops.count && !again && !walk->measured; i++) {
-    again = (walk->traits[i] & MAKES_NODE) != 0 && op_at(walk, i)->node == LUMOS_NONE &&
-            task_at(walk, i)->phase == LUMOS_BACKWARD;
-  }
-  return again;
-}
-
 void memory_step_read(struct memory_step *memory, const struct lumos_job *job, uint32_t rank) {
   *memory = (struct memory_step){.job = job, .rank = rank};
   memory_order_ops(memory);
@@ -191,9 +182,11 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
                              .inside = lumos_allocate_zeroed(count + 1, sizeof *walk.inside),
                              .node = LUMOS_NONE,
                              .chunk_node = LUMOS_NONE,
+                             .again = {.region = LUMOS_NO_NUMBER},
                              .measured = lumos_job_measured(job)};
   find_rules(&walk);
   find_nodes(&walk);
+  memory_find_again(&walk);
   memory_count_gradients(&walk);
   for (walk.at = 0; walk.at < count; walk.at++) {
     step_into(&walk);
@@ -204,7 +197,6 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   memory->state = !has_shapes(&walk)        ? LUMOS_MEMORY_NO_SHAPES
                   : is_captured(&walk)      ? LUMOS_MEMORY_CAPTURED
                   : is_compiled(&walk)      ? LUMOS_MEMORY_COMPILED
-                  : is_put_again(&walk)     ? LUMOS_MEMORY_AGAIN
                   : memory->parameters == 0 ? LUMOS_MEMORY_NO_GRADIENTS
                                             : LUMOS_MEMORY_KNOWN;
   free((void *)walk.rules);
@@ -218,6 +210,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   lumos_vector_free(&walk.regions);
   lumos_vector_free(&walk.repeatable);
   lumos_vector_free(&walk.left);
+  memory_again_free(&walk.again);
   lumos_numbering_free(&walk.gradients);
   lumos_numbering_free(&walk.keys);
   memory_shapes_free(&walk.shapes);

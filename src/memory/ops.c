@@ -52,8 +52,15 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
   }
   for (size_t i = taken->count; i-- > 0;) {
     const struct memory_tensor *tensor = input(walk, taken, (uint32_t)i);
+    taken->handles[i] = memory_taken_before(walk, (uint32_t)i);
+    if (taken->handles[i] != LUMOS_NONE) {
+      continue;
+    }
     struct memory_search search = {.tensor = tensor,
-                                   .lowest = backward ? walk->node_handles : 0,
+                                   .lowest = backward           ? walk->node_handles
+                                             : walk->again.runs ? walk->again.handles
+                                                                : 0,
+                                   .settled = walk->again.runs,
                                    .taken = &taken->handles[i + 1],
                                    .taken_count = taken->count - i - 1,
                                    .apart = apart,
@@ -70,6 +77,7 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
     }
     taken->handles[i] = found;
   }
+  memory_note_taken(walk, taken->handles, taken->count);
 }
 
 static void use(struct memory_walk *walk, const struct taken *taken) {
