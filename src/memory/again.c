@@ -19,9 +19,10 @@ static uint64_t region_key(const struct lumos_task *task) {
   return lumos_key_pair((uint32_t)task->micro_batch, (uint32_t)task->layer);
 }
 
-/* Of a first run, that it is repeated; LUMOS_NO_NUMBER: it is not, or the op has no gradient. */
-static uint32_t number_of(const struct memory_walk *walk, uint32_t place) {
-  return walk->traits[place] & MAKES_NODE ? lumos_known_number(&walk->again.ops, key_at(walk, place)) : LUMOS_NO_NUMBER;
+/* Is the op, of a forward pass, done again? */
+static bool is_first_run(const struct memory_walk *walk, uint32_t place) {
+  return !is_put_in(walk, place) && op_at(walk, place)->node == LUMOS_NONE && (walk->traits[place] & MAKES_NODE) &&
+         lumos_known_number(&walk->again.ops, key_at(walk, place)) != LUMOS_NO_NUMBER;
 }
 
 static void add_to_region(struct memory_walk *walk, uint32_t place) {
@@ -38,11 +39,10 @@ void memory_find_again(struct memory_walk *walk) {
   for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
     if (is_put_in(walk, i) && (walk->traits[i] & MAKES_NODE)) {
       (void)lumos_number_of(&again->ops, key_at(walk, i));
-      lumos_vector_push(&again->taken, ((struct memory_places){LUMOS_NONE, 0}));
     }
   }
   for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
-    if (!is_put_in(walk, i) && op_at(walk, i)->node == LUMOS_NONE && number_of(walk, i) != LUMOS_NO_NUMBER) {
+    if (is_first_run(walk, i)) {
       add_to_region(walk, i);
     }
   }
@@ -76,37 +76,8 @@ bool memory_begin_again(struct memory_walk *walk) {
   return true;
 }
 
-/* ---- what ops take in ---- */
-
-void memory_note_taken(struct memory_walk *walk, const uint32_t *handles, size_t count) {
-  struct memory_again *again = &walk->again;
-  uint32_t number =
-      again->runs || op_at(walk, walk->at)->node != LUMOS_NONE ? LUMOS_NO_NUMBER : number_of(walk, walk->at);
-  if (number != LUMOS_NO_NUMBER) {
-    again->taken.items[number] = (struct memory_places){(uint32_t)again->handles_taken.count, (uint32_t)count};
-    for (size_t i = 0; i < count; i++) {
-      lumos_vector_push(&again->handles_taken, handles[i]);
-    }
-  }
-}
-
-uint32_t memory_taken_before(const struct memory_walk *walk, uint32_t input) {
-  const struct memory_again *again = &walk->again;
-  uint32_t number = again->runs ? number_of(walk, walk->at) : LUMOS_NO_NUMBER;
-  const struct memory_places *taken = number == LUMOS_NO_NUMBER ? NULL : &again->taken.items[number];
-  if (taken == NULL || taken->first == LUMOS_NONE || input >= taken->last || again->region == LUMOS_NO_NUMBER) {
-    return LUMOS_NONE;
-  }
-  uint32_t handle = again->handles_taken.items[taken->first + input];
-  const struct memory_places *first_run = &again->first_runs.items[again->region];
-  uint32_t made = handle == LUMOS_NONE ? first_run->first : piece_of(walk, handle)->begin;
-  return made >= first_run->first && made <= first_run->last ? LUMOS_NONE : handle;
-}
-
 void memory_again_free(struct memory_again *again) {
   lumos_numbering_free(&again->ops);
   lumos_numbering_free(&again->regions);
   lumos_vector_free(&again->first_runs);
-  lumos_vector_free(&again->taken);
-  lumos_vector_free(&again->handles_taken);
 }

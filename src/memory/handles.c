@@ -26,7 +26,7 @@ static bool fits(const struct memory_walk *walk, const struct memory_handle *han
   const struct memory_tensor *tensor = search->tensor;
   bool known = handle->shape != 0 && tensor->format != FORMAT_NONE;
   if ((tensor->format != FORMAT_NONE && tensor->format != handle->format) || (search->pending && !handle->pending) ||
-      (search->settled && handle->pending) || (known && handle->shape != tensor->shape) || (search->exact && !known)) {
+      (known && handle->shape != tensor->shape) || (search->exact && !known)) {
     return false;
   }
   if (handle->view == WHOLE) {

@@ -52,15 +52,10 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
   }
   for (size_t i = taken->count; i-- > 0;) {
     const struct memory_tensor *tensor = input(walk, taken, (uint32_t)i);
-    taken->handles[i] = memory_taken_before(walk, (uint32_t)i);
-    if (taken->handles[i] != LUMOS_NONE) {
-      continue;
-    }
     struct memory_search search = {.tensor = tensor,
                                    .lowest = backward           ? walk->node_handles
                                              : walk->again.runs ? walk->again.handles
                                                                 : 0,
-                                   .settled = walk->again.runs,
                                    .taken = &taken->handles[i + 1],
                                    .taken_count = taken->count - i - 1,
                                    .apart = apart,
@@ -69,7 +64,7 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
     if (found != LUMOS_NONE && !backward && apart) {
       found = alive(walk, &search, found);
     }
-    if (found == LUMOS_NONE && apart) {
+    if (found == LUMOS_NONE && apart && !walk->again.runs) { /* else the first run keeps it */
       search.apart = backward;
       search.lowest = 0;
       search.pending = backward; /* a sum of two ops' gradients, one of which came earlier */
@@ -77,7 +72,6 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
     }
     taken->handles[i] = found;
   }
-  memory_note_taken(walk, taken->handles, taken->count);
 }
 
 static void use(struct memory_walk *walk, const struct taken *taken) {

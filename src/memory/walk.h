@@ -46,13 +46,10 @@ struct memory_places {
   uint32_t first, last;
 };
 
-/* What a changed job computes again (again.c): by op that is, and by region, which is a layer of a micro-batch, or its
- * attention. */
+/* What a changed job computes again (again.c), by region, which is a layer of a micro-batch, or its attention. */
 struct memory_again {
   struct lumos_numbering ops, regions;           /* by key; by micro-batch and layer */
   LUMOS_VECTOR(struct memory_places) first_runs; /* by region: where it was computed first */
-  LUMOS_VECTOR(struct memory_places) taken;      /* by op: what the first run took in, from where in: */
-  LUMOS_VECTOR(uint32_t) handles_taken;          /* and how many (last) */
   uint32_t region, handles;                      /* that runs again, and the handles before it */
   bool runs;                                     /* the op here does */
 };
@@ -152,7 +149,6 @@ struct memory_search {
   bool pending, apart; /* apart: nor of the same pieces as these */
   bool whole, exact;   /* no parts; only of sizes that are known to be the same */
   bool alive;          /* kept, or not used yet */
-  bool settled;        /* no gradients that are still to be taken */
   int32_t micro_batch; /* and of no other; negative: of any */
 };
 
@@ -171,10 +167,6 @@ void memory_do_inner(struct memory_walk *walk);
 void memory_find_again(struct memory_walk *walk);
 /* Is the op here one that was put in? Then its first run keeps less. */
 bool memory_begin_again(struct memory_walk *walk);
-/* The handles that the op here has taken in; LUMOS_NONE among them. */
-void memory_note_taken(struct memory_walk *walk, const uint32_t *handles, size_t count);
-/* What the first run of the op here took in and had not made itself; LUMOS_NONE: nothing. */
-uint32_t memory_taken_before(const struct memory_walk *walk, uint32_t input);
 void memory_again_free(struct memory_again *again);
 
 /* ---- backward.c ---- */
