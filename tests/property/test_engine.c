@@ -309,7 +309,7 @@ static void what_is_left_is_a_job(void **state) {
     lumos_job_remove(job, gone);
     free(gone);
     removed += before - job->tasks.count;
-    struct lumos_run *runs = malloc(job->tasks.count * sizeof *runs);
+    struct lumos_run *runs = calloc(job->tasks.count, sizeof *runs);
     if (!lumos_job_check(job, &error) || !lumos_engine_run(job, &(struct lumos_sim_options){0}, runs, &error)) {
       fail_msg("trial %d: %s", (int)trial, error.text);
     }

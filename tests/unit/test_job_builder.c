@@ -15,6 +15,7 @@ static void a_copy_of_every_task_is_the_same_job(void **state) {
     struct lumos_job *copy = copied(job, LUMOS_NONE, &error);
     if (copy == NULL) {
       fail_msg("%s", error.text);
+      return;
     }
     struct lumos_job *again = copied(copy, LUMOS_NONE, &error);
     char *first = about_the_program(job), *second = about_the_program(copy), *third = about_the_program(again);
@@ -80,7 +81,7 @@ static void a_rank_may_be_built_twice(void **state) {
     uint32_t like = number == 0 ? 0 : 1;
     const struct lumos_rank *rank = &job->ranks.items[like];
     struct lumos_built_rank built = lumos_build_rank(builder, like, number);
-    struct lumos_built_task tasks[6];
+    struct lumos_built_task tasks[6] = {{0}};
     if (number == 0) {
       lumos_build_group(builder, 0, built, (const int32_t[]){0, 1, 2}, 3);
     }

@@ -54,92 +54,93 @@ static struct report_practice practice_of(struct lumos_job *job) {
 #define FUSED "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4> >"
 #define CAST "vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda()>"
 
+static const struct {
+  enum lumos_task_kind kind;
+  const char *name;
+  struct kernel kernels[MOST_KERNELS];
+  const char *advice;
+} left[] = {
+    {LUMOS_GEMM,
+     "gemm",
+     {{"a_gemm", 40}},
+     "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
+     "micro-batches."},
+    {LUMOS_GEMM,
+     "gemm",
+     {{"nvjet_sm90_tst_128x256", 40}},
+     "Try larger micro-batches or fp8: GEMMs already run in bf16."},
+    {LUMOS_GEMM,
+     "gemm",
+     {{"nvjet_sm90_qqtst_128x256", 30}, {"nvjet_sm90_tst_128x256", 10}},
+     "Try larger micro-batches: GEMMs already run in fp8."},
+    {LUMOS_GEMM,
+     "gemm",
+     {{"ampere_sgemm_128x64_tn", 30}, {"nvjet_tst_128x256", 10}},
+     "Multiply in bf16 or fp16 instead of fp32 or TF32."},
+    {LUMOS_GEMM,
+     "gemm",
+     {{"ampere_sgemm_128x64_tn", 10}, {"nvjet_tst_128x256", 30}},
+     "Multiply in bf16 or fp16 everywhere: some GEMMs still use fp32 or TF32."},
+    {LUMOS_ATTENTION,
+     "attention",
+     {{"my_attention", 40}},
+     "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention."},
+    {LUMOS_ATTENTION,
+     "attention",
+     {{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16", 40}},
+     "Attend to fewer tokens, such as in windows: attention kernels are fused already."},
+    {LUMOS_ATTENTION,
+     "attention",
+     {{"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128> >", 40}},
+     "Use FlashAttention-3 or cuDNN\xE2\x80\x99s attention, which are made for this GPU: it now runs "
+     "FlashAttention-2."},
+    {LUMOS_OPTIMIZER, "optimizer", {{FOREACH, 40}}, "Use a fused optimizer (fused=True)."},
+    {LUMOS_OPTIMIZER,
+     "optimizer",
+     {{FUSED, 30}, {FOREACH, 10}},
+     "Keep the optimizer\xE2\x80\x99s state in fewer bytes: it is fused already."},
+    {LUMOS_ELEMENTWISE, "elementwise", {{"add", 40}}, "Fuse elementwise kernels with torch.compile."},
+    {LUMOS_ELEMENTWISE,
+     "elementwise",
+     {{"add", 10}, {CAST, 30}},
+     "Convert and copy less, which most of it is: keep weights in the format that GEMMs read, or compile with "
+     "torch.compile."},
+    {LUMOS_ELEMENTWISE,
+     "elementwise",
+     {{"add", 10}, {"triton_poi_fused_add_3", 30}},
+     "Look for graph breaks: torch.compile already fuses most of this time."},
+    {LUMOS_NORM,
+     "norm",
+     {{"triton_per_fused_native_layer_norm_1", 30}},
+     "Move fewer bytes, such as in narrower formats: torch.compile already fuses these kernels."},
+    {LUMOS_NORM,
+     "norm",
+     {{"vectorized_layer_norm_kernel", 30}},
+     "Fuse normalization with its neighbors (torch.compile, Transformer Engine)."},
+    {LUMOS_REDUCTION,
+     "reduction",
+     {{"cunn_SoftMaxForward<LogSoftMaxForwardEpilogue>", 30}},
+     "Fuse the loss with the output head (a chunked cross entropy): most of it is the softmax of the loss."},
+    {LUMOS_COPY,
+     "copy",
+     {{"Memcpy HtoD (Pageable -> Device)", 30}},
+     "Pin CPU memory, copy with non_blocking=True, and keep data on the GPU."},
+    {LUMOS_COPY,
+     "copy",
+     {{"Memcpy HtoD (Pinned -> Device)", 30}},
+     "Keep data on the GPU, or copy on a stream of its own: memory is pinned already."},
+    {LUMOS_COPY,
+     "copy",
+     {{"Memcpy DtoD (Device -> Device)", 30}},
+     "Avoid clones and concatenations: most of it is copied within the GPU."},
+};
+
 static void what_is_left(void **state) {
   (void)state;
-  static const struct {
-    enum lumos_task_kind kind;
-    const char *name;
-    struct kernel kernels[MOST_KERNELS];
-    const char *advice;
-  } cases[] = {
-      {LUMOS_GEMM,
-       "gemm",
-       {{"a_gemm", 40}},
-       "Use tensor cores better: fp16 or bf16 (fp8 where the GPU has it), sizes in multiples of 64, larger "
-       "micro-batches."},
-      {LUMOS_GEMM,
-       "gemm",
-       {{"nvjet_sm90_tst_128x256", 40}},
-       "Try larger micro-batches or fp8: GEMMs already run in bf16."},
-      {LUMOS_GEMM,
-       "gemm",
-       {{"nvjet_sm90_qqtst_128x256", 30}, {"nvjet_sm90_tst_128x256", 10}},
-       "Try larger micro-batches: GEMMs already run in fp8."},
-      {LUMOS_GEMM,
-       "gemm",
-       {{"ampere_sgemm_128x64_tn", 30}, {"nvjet_tst_128x256", 10}},
-       "Multiply in bf16 or fp16 instead of fp32 or TF32."},
-      {LUMOS_GEMM,
-       "gemm",
-       {{"ampere_sgemm_128x64_tn", 10}, {"nvjet_tst_128x256", 30}},
-       "Multiply in bf16 or fp16 everywhere: some GEMMs still use fp32 or TF32."},
-      {LUMOS_ATTENTION,
-       "attention",
-       {{"my_attention", 40}},
-       "Use a fused attention kernel: FlashAttention, or scaled_dot_product_attention."},
-      {LUMOS_ATTENTION,
-       "attention",
-       {{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16", 40}},
-       "Attend to fewer tokens, such as in windows: attention kernels are fused already."},
-      {LUMOS_ATTENTION,
-       "attention",
-       {{"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128> >", 40}},
-       "Use FlashAttention-3 or cuDNN\xE2\x80\x99s attention, which are made for this GPU: it now runs "
-       "FlashAttention-2."},
-      {LUMOS_OPTIMIZER, "optimizer", {{FOREACH, 40}}, "Use a fused optimizer (fused=True)."},
-      {LUMOS_OPTIMIZER,
-       "optimizer",
-       {{FUSED, 30}, {FOREACH, 10}},
-       "Keep the optimizer\xE2\x80\x99s state in fewer bytes: it is fused already."},
-      {LUMOS_ELEMENTWISE, "elementwise", {{"add", 40}}, "Fuse elementwise kernels with torch.compile."},
-      {LUMOS_ELEMENTWISE,
-       "elementwise",
-       {{"add", 10}, {CAST, 30}},
-       "Convert and copy less, which most of it is: keep weights in the format that GEMMs read, or compile with "
-       "torch.compile."},
-      {LUMOS_ELEMENTWISE,
-       "elementwise",
-       {{"add", 10}, {"triton_poi_fused_add_3", 30}},
-       "Look for graph breaks: torch.compile already fuses most of this time."},
-      {LUMOS_NORM,
-       "norm",
-       {{"triton_per_fused_native_layer_norm_1", 30}},
-       "Move fewer bytes, such as in narrower formats: torch.compile already fuses these kernels."},
-      {LUMOS_NORM,
-       "norm",
-       {{"vectorized_layer_norm_kernel", 30}},
-       "Fuse normalization with its neighbors (torch.compile, Transformer Engine)."},
-      {LUMOS_REDUCTION,
-       "reduction",
-       {{"cunn_SoftMaxForward<LogSoftMaxForwardEpilogue>", 30}},
-       "Fuse the loss with the output head (a chunked cross entropy): most of it is the softmax of the loss."},
-      {LUMOS_COPY,
-       "copy",
-       {{"Memcpy HtoD (Pageable -> Device)", 30}},
-       "Pin CPU memory, copy with non_blocking=True, and keep data on the GPU."},
-      {LUMOS_COPY,
-       "copy",
-       {{"Memcpy HtoD (Pinned -> Device)", 30}},
-       "Keep data on the GPU, or copy on a stream of its own: memory is pinned already."},
-      {LUMOS_COPY,
-       "copy",
-       {{"Memcpy DtoD (Device -> Device)", 30}},
-       "Avoid clones and concatenations: most of it is copied within the GPU."},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct lumos_job *job = job_of(cases[i].kind, cases[i].kernels, "cudaLaunchKernel");
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    struct lumos_job *job = job_of(left[i].kind, left[i].kernels, "cudaLaunchKernel");
     struct report_practice practice = practice_of(job);
-    expect_of(&practice, cases[i].name, cases[i].advice);
+    expect_of(&practice, left[i].name, left[i].advice);
     lumos_job_free(job);
   }
 }
