@@ -99,7 +99,7 @@ static void put_cure(const struct lumos_job *job, const struct lumos_footprint *
       return;
     }
   }
-  lumos_text_put(text, rest <= capacity ? "recompute activations in the backward pass, or " : "");
+  lumos_text_put(text, rest <= capacity ? "recompute activations in the backward pass (--recompute full), or " : "");
   lumos_text_put(
       text,
       "spread the model over more pipeline stages or tensor-parallel ranks; lumos-sim --sweep auto says what fits");
