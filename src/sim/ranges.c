@@ -4,9 +4,10 @@
  * Sources of error, each as one standard deviation. They are taken to be independent, and add up as squares:
  *
  *   common errors   of durations that a model gave (common_error records). The job runs again with all of one error's
- *                   durations, on threads the lags before them too, longer by a factor of 1 + sigma (or 1 + up), and
- *                   again divided by 1 + sigma. How much later or earlier a figure comes out is its error on that side;
- *                   a side on which nothing moves has none. What happens keeps the order of the prediction
+ *                   durations, on threads the lags before them too, as much longer as holds 95 %, a factor of
+ *                   1 + 1.645 sigma (or up), and again divided by 1 + 1.645 sigma: what a figure does until there need
+ *                   not be in proportion. How much later or earlier it comes out, by 1.645, is its error on that side; a
+ *                   side on which nothing moves has none. What happens keeps the order of the prediction
  *                   (retiming.h): what another order would do is no error of these durations.
  *   own errors      of single durations (dur_error, and transfer_error of transfers that a model gave), independent of
  *                   each other, but that kernels of one name are off together where a model gave their durations:
@@ -270,9 +271,11 @@ static void find_trials(const struct lumos_job *job, struct range_trials *trials
                                       .streams = streams[error->id] != 0,
                                       .transfer = transfers[error->id] != 0 ? shifted_transfer : NULL};
       if (up > 0) {
-        lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 + up}, .error = i}));
+        double longer = 1 + LUMOS_WITHIN_90 * up;
+        lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, longer}, .error = i}));
       }
-      lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, 1 / (1 + sigma)}, .error = i}));
+      double shorter = 1 / (1 + LUMOS_WITHIN_90 * sigma);
+      lumos_vector_push(trials, ((struct trial){.shifted = {variant, job, error->id, shorter}, .error = i}));
     }
   }
   free(threads);
@@ -487,10 +490,12 @@ static size_t find_kind(const struct lumos_job *shadow, const struct lumos_metri
 struct group {
   struct sides *sums, *counts;
   struct sides step, of;
+  double deviations; /* that its runs are off by */
 };
 
-static struct group new_group(size_t figures) {
-  return (struct group){.sums = lumos_allocate_zeroed(figures, sizeof(struct sides)),
+static struct group new_group(size_t figures, const struct trial *trial) {
+  return (struct group){.deviations = trial->draws ? 1 : LUMOS_WITHIN_90,
+                        .sums = lumos_allocate_zeroed(figures, sizeof(struct sides)),
                         .counts = lumos_allocate_zeroed(figures, sizeof(struct sides))};
 }
 
@@ -512,7 +517,8 @@ static void add_steps(struct ranges *ranges, const struct lumos_stretches *stret
       group->sums[i] = (struct sides){NAN, NAN};
       continue;
     }
-    double shift = (double)(timeline.job.items[k].end - timeline.job.items[k].start) - value_of(own);
+    double length = (double)(timeline.job.items[k].end - timeline.job.items[k].start);
+    double shift = (length - value_of(own)) / group->deviations;
     add_shift(&group->sums[i], &group->counts[i], shift);
     if (own->scope.step != ranges->uncounted) {
       moved += shift;
@@ -540,7 +546,7 @@ static void add_run(struct ranges *ranges, const struct lumos_stretches *stretch
       continue;
     }
     next = found + 1;
-    double shift = value_of(&shadow.metrics.items[found]) - value_of(own);
+    double shift = (value_of(&shadow.metrics.items[found]) - value_of(own)) / group->deviations;
     add_shift(&group->sums[i], &group->counts[i], shift);
     if (own->name == step_time && is_of_job(own) && own->scope.step != ranges->uncounted) {
       moved += shift;
@@ -589,7 +595,7 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
   }
   struct group group = {.sums = NULL};
   for (size_t i = 0; i < search.trials.count && ranges->known; i++) {
-    group = group.sums == NULL ? new_group(ranges->figures.count) : group;
+    group = group.sums == NULL ? new_group(ranges->figures.count, &search.trials.items[i]) : group;
     ranges->known = run_of_trial(&search, i, stretches->places != NULL);
     if (ranges->known) {
       (ranges->steps_alone ? add_steps : add_run)(ranges, stretches, search.runs, &group);
