@@ -1,7 +1,6 @@
 #include "memory/lifetimes.h"
 
 #include "cost/hardware.h"
-#include "program/sharded.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +57,9 @@ static int64_t states(const struct memory_step *memory) {
   }
   if (has_op(memory, "addcdiv_")) {
     return 1 + (has_op(memory, "lerp_") || has_op(memory, "addcmul_"));
+  }
+  if (memory->sharded && has_op(memory, "Optimizer.step#") && has_op(memory, "Adam")) {
+    return 2; /* PyTorch names the class: a library's, whose kernels are no ops */
   }
   return has_op(memory, "SGD") ? 1 : LUMOS_ABSENT;
 }
@@ -201,15 +203,15 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
   int64_t kept = states(&memory);
   struct replicas replicas = replicas_of(&memory);
   bool known = memory.state == LUMOS_MEMORY_KNOWN;
-  *footprint = (struct lumos_footprint){.state = known && program_rank_is_sharded(job, rank) ? LUMOS_MEMORY_SHARDED
-                                                 : known && kept == LUMOS_ABSENT             ? LUMOS_MEMORY_NO_OPTIMIZER
-                                                                                             : memory.state};
+  *footprint =
+      (struct lumos_footprint){.state = known && kept == LUMOS_ABSENT ? LUMOS_MEMORY_NO_OPTIMIZER : memory.state};
   if (footprint->state == LUMOS_MEMORY_KNOWN) {
     int64_t constant[LUMOS_MEMORY_PARTS] = {0};
-    constant[LUMOS_MEMORY_PARAMETERS] = memory.parameter_bytes;
-    constant[LUMOS_MEMORY_OPTIMIZER] = kept * memory.parameter_bytes / (replicas.scattered ? replicas.size : 1);
-    constant[LUMOS_MEMORY_GRADIENTS] =
-        replicas.size > 1 ? memory.parameter_bytes : 0; /* the buckets that are reduced */
+    int64_t parameters = memory.sharded ? memory.share_bytes : memory.parameter_bytes;
+    bool shares = replicas.scattered && !memory.sharded, buckets = replicas.size > 1 && !memory.sharded;
+    constant[LUMOS_MEMORY_PARAMETERS] = parameters;
+    constant[LUMOS_MEMORY_OPTIMIZER] = kept * parameters / (shares ? replicas.size : 1);
+    constant[LUMOS_MEMORY_GRADIENTS] = buckets ? parameters : 0; /* what is reduced */
     constant[LUMOS_MEMORY_LIBRARIES] = workspaces(&memory, device_of(job, rank, hardware));
     footprint->step = memory.step;
     footprint->parameters = memory.parameters;

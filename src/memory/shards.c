@@ -1,0 +1,189 @@
+#include "memory/shards.h"
+
+#include "program/sharded.h"
+#include <stdlib.h>
+
+enum { NO_LAYER = -1 };
+
+/* ---- what happens ---- */
+
+static int compare_events(const void *left, const void *right) {
+  const struct memory_shard *a = left, *b = right;
+  return LUMOS_ORDER(a->place, b->place);
+}
+
+static void add_event(struct memory_walk *walk, enum memory_shard_kind kind, uint32_t place,
+                      const struct lumos_task *task) {
+  lumos_vector_push(&walk->shards, ((struct memory_shard){.kind = (uint8_t)kind,
+                                                          .phase = (uint8_t)task->phase,
+                                                          .place = place,
+                                                          .micro_batch = task->micro_batch,
+                                                          .layer = task->layer < 0 ? NO_LAYER : task->layer}));
+}
+
+/* By span of the rank: its place + 1; 0: none. */
+static uint32_t *places_of_spans(const struct memory_walk *walk) {
+  const struct lumos_rank *rank = &walk->job->ranks.items[walk->memory->rank];
+  uint32_t *places = lumos_allocate_zeroed(rank->span_count + 1U, sizeof *places);
+  for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
+    places[op_at(walk, i)->span - rank->span_first] = i + 1;
+  }
+  return places;
+}
+
+static void add_collectives(struct memory_walk *walk) {
+  const struct lumos_job *job = walk->job;
+  const struct lumos_rank *rank = &job->ranks.items[walk->memory->rank];
+  uint32_t *places = places_of_spans(walk);
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    uint32_t span = task->call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task->call].span;
+    uint32_t place = span == LUMOS_NONE ? 0 : places[span - rank->span_first];
+    bool passes = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD;
+    if (task->step != walk->memory->step || place == 0 || !passes) {
+      continue;
+    }
+    const struct lumos_group *gathers = program_replicas_of(job, task, "all_gather");
+    const struct lumos_group *of = gathers != NULL ? gathers : program_replicas_of(job, task, "reduce_scatter");
+    const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
+    if (of != NULL && comm->bytes != LUMOS_ABSENT) {
+      add_event(walk, gathers != NULL ? SHARD_GATHERED : SHARD_SCATTERED, place - 1, task);
+      struct memory_shard *event = &walk->shards.items[walk->shards.count - 1];
+      event->bytes = comm->bytes;
+      event->replicas = of->size;
+      event->format = comm->dtype;
+    }
+  }
+  free(places);
+}
+
+void memory_find_shards(struct memory_walk *walk) {
+  if (!program_rank_is_sharded(walk->job, walk->memory->rank)) {
+    return;
+  }
+  walk->memory->sharded = true;
+  for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
+    if (is_op(walk, i, "fsdp::split_with_sizes_copy")) {
+      add_event(walk, SHARD_SPLIT, i, task_at(walk, i));
+    } else if (is_op(walk, i, "fsdp::chunk_cat")) {
+      add_event(walk, SHARD_CHUNKED, i, task_at(walk, i));
+    }
+  }
+  add_collectives(walk);
+  lumos_vector_sort(&walk->shards, compare_events);
+}
+
+/* ---- finding one another ---- */
+
+/* The next event of a kind from `from` on, of a micro-batch and layer where these are given; their count: none. */
+enum { ANY = INT32_MIN };
+static size_t next_event(const struct memory_walk *walk, size_t from, enum memory_shard_kind kind, int32_t micro_batch,
+                         int32_t layer) {
+  size_t i = from;
+  while (i < walk->shards.count && (walk->shards.items[i].kind != kind ||
+                                    (micro_batch != ANY && walk->shards.items[i].micro_batch != micro_batch) ||
+                                    (layer != ANY && walk->shards.items[i].layer != layer))) {
+    i++;
+  }
+  return i;
+}
+
+static uint32_t scattered(const struct memory_walk *walk, int32_t micro_batch) {
+  int32_t layer = task_at(walk, walk->at)->layer < 0 ? NO_LAYER : task_at(walk, walk->at)->layer;
+  size_t i = next_event(walk, 0, SHARD_CHUNKED, micro_batch, layer);
+  while (i < walk->shards.count && walk->shards.items[i].place <= walk->at) {
+    i = next_event(walk, i + 1, SHARD_CHUNKED, micro_batch, layer);
+  }
+  return i < walk->shards.count ? walk->shards.items[i].place : LUMOS_NONE;
+}
+
+uint32_t memory_scattered_with(const struct memory_walk *walk) {
+  return scattered(walk, task_at(walk, walk->at)->micro_batch);
+}
+
+uint32_t memory_scattered_later(const struct memory_walk *walk) { return scattered(walk, ANY); }
+
+/* The last op of a micro-batch's forward pass; of one layer of it, where that is given. */
+static uint32_t last_forward(const struct memory_walk *walk, int32_t micro_batch, int32_t layer) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
+    const struct lumos_task *task = task_at(walk, i);
+    bool is = task->phase == LUMOS_FORWARD && task->micro_batch == micro_batch;
+    last = is && (layer == ANY || task->layer == layer) ? i : last;
+  }
+  return last;
+}
+
+/* ---- pieces ---- */
+
+static void add_piece(struct memory_walk *walk, enum lumos_memory_part part, int64_t bytes, uint32_t begin,
+                      uint32_t end) {
+  walk->at = begin;
+  uint32_t piece = memory_add_piece(walk, bytes, part);
+  walk->memory->pieces.items[piece].end = end > begin ? end : begin;
+}
+
+static uint32_t before(const struct memory_walk *walk, size_t event, uint32_t otherwise) {
+  return event < walk->shards.count ? walk->shards.items[event].place - 1 : otherwise;
+}
+
+/* A unit's parameters, from where they are split to the end of its pass, or of its backward pass. */
+static void add_parameters(struct memory_walk *walk, size_t split, int64_t bytes) {
+  const struct memory_shard at = walk->shards.items[split];
+  size_t again = next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch, at.layer);
+  size_t chunked = next_event(walk, split + 1, SHARD_CHUNKED, at.micro_batch, at.layer);
+  uint32_t end = before(walk, chunked, (uint32_t)walk->memory->ops.count);
+  if (at.phase == LUMOS_FORWARD && again < walk->shards.count) {
+    end = at.layer == NO_LAYER ? before(walk, next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch, ANY), end)
+                               : last_forward(walk, at.micro_batch, at.layer);
+  }
+  add_piece(walk, LUMOS_MEMORY_PARAMETERS, bytes, at.place, end);
+}
+
+/* What was gathered is split in its turn. */
+static void add_gathered(struct memory_walk *walk) {
+  size_t split = next_event(walk, 0, SHARD_SPLIT, ANY, ANY), scatter = next_event(walk, 0, SHARD_SCATTERED, ANY, ANY);
+  for (size_t g = next_event(walk, 0, SHARD_GATHERED, ANY, ANY); g < walk->shards.count;
+       g = next_event(walk, g + 1, SHARD_GATHERED, ANY, ANY)) {
+    const struct memory_shard gathered = walk->shards.items[g];
+    if (scatter < walk->shards.count && gathered.format != walk->shards.items[scatter].format) {
+      add_piece(walk, LUMOS_MEMORY_TEMPORARY, gathered.bytes / gathered.replicas, gathered.place, gathered.place);
+    }
+    uint32_t end = gathered.place;
+    if (split < walk->shards.count) {
+      const struct memory_shard at = walk->shards.items[split];
+      size_t next = next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch, ANY);
+      bool forward = next < walk->shards.count && walk->shards.items[next].phase == LUMOS_FORWARD;
+      end = at.phase != LUMOS_FORWARD ? at.place
+            : forward                 ? before(walk, next, at.place)
+                                      : last_forward(walk, at.micro_batch, ANY);
+      add_parameters(walk, split, gathered.bytes);
+      split = next_event(walk, split + 1, SHARD_SPLIT, ANY, ANY);
+    }
+    add_piece(walk, LUMOS_MEMORY_PARAMETERS, gathered.bytes, gathered.place, end);
+  }
+}
+
+/* Shares of gradients stay from the first micro-batch that has them; those of others are added to them. */
+static void add_scattered(struct memory_walk *walk) {
+  size_t chunked = next_event(walk, 0, SHARD_CHUNKED, ANY, ANY), first = next_event(walk, 0, SHARD_SCATTERED, ANY, ANY);
+  for (size_t s = first; s < walk->shards.count && chunked < walk->shards.count;
+       s = next_event(walk, s + 1, SHARD_SCATTERED, ANY, ANY)) {
+    const struct memory_shard scattered = walk->shards.items[s];
+    uint32_t begin = walk->shards.items[chunked].place;
+    size_t next = next_event(walk, chunked + 1, SHARD_CHUNKED, scattered.micro_batch, ANY);
+    bool stays = scattered.micro_batch == walk->shards.items[first].micro_batch;
+    int64_t share = scattered.bytes / scattered.replicas;
+    add_piece(walk, LUMOS_MEMORY_GRADIENTS, scattered.bytes, begin, before(walk, next, scattered.place));
+    add_piece(walk, LUMOS_MEMORY_GRADIENTS, share, begin, stays ? (uint32_t)walk->memory->ops.count : scattered.place);
+    walk->memory->share_bytes += stays ? rounded(share) : 0;
+    chunked = next_event(walk, chunked + 1, SHARD_CHUNKED, ANY, ANY);
+  }
+}
+
+void memory_add_shards(struct memory_walk *walk) {
+  if (walk->shards.count > 0) {
+    add_gathered(walk);
+    add_scattered(walk);
+  }
+}
