@@ -49,6 +49,18 @@ static bool has_op(const struct memory_step *memory, const char *part) {
   return any;
 }
 
+/* Is a library's kernel Adam's (Apex: AdamFunctor), which no op shows? */
+static bool has_adam_kernel(const struct memory_step *memory) {
+  const struct lumos_rank *rank = &memory->job->ranks.items[memory->rank];
+  bool any = false;
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count && !any; t++) {
+    const struct lumos_task *task = &memory->job->tasks.items[t];
+    any = task->step == memory->step && task->kind == LUMOS_OPTIMIZER &&
+          strstr(lumos_string(memory->job->strings, task->name), "Adam") != NULL;
+  }
+  return any;
+}
+
 /* Numbers that the optimizer keeps for each parameter, by the ops of its step: Adam and its like have a mean (lerp) and
  * a mean square (addcmul), and divide by the root of one (addcdiv). LUMOS_ABSENT: nothing tells. */
 static int64_t states(const struct memory_step *memory) {
@@ -58,8 +70,8 @@ static int64_t states(const struct memory_step *memory) {
   if (has_op(memory, "addcdiv_")) {
     return 1 + (has_op(memory, "lerp_") || has_op(memory, "addcmul_"));
   }
-  if (memory->sharded && has_op(memory, "Optimizer.step#") && has_op(memory, "Adam")) {
-    return 2; /* PyTorch names the class: a library's, whose kernels are no ops */
+  if (memory->sharded && has_adam_kernel(memory)) {
+    return 2;
   }
   return has_op(memory, "SGD") ? 1 : LUMOS_ABSENT;
 }

@@ -3,7 +3,7 @@
 #include "program/sharded.h"
 #include <stdlib.h>
 
-enum { NO_LAYER = -1 };
+enum { NO_LAYER = -1, ANY = INT32_MIN };
 
 /* ---- what happens ---- */
 
@@ -57,6 +57,60 @@ static void add_collectives(struct memory_walk *walk) {
   free(places);
 }
 
+/* ---- finding one another ---- */
+
+/* The next event of a kind from `from` on, of a micro-batch where it is given; their count: none. */
+static size_t next_event(const struct memory_walk *walk, size_t from, enum memory_shard_kind kind,
+                         int32_t micro_batch) {
+  size_t i = from;
+  while (i < walk->shards.count && (walk->shards.items[i].kind != kind ||
+                                    (micro_batch != ANY && walk->shards.items[i].micro_batch != micro_batch))) {
+    i++;
+  }
+  return i;
+}
+
+/* The next of the same unit in the same micro-batch: by layer, or where that is not known, by size. */
+static size_t next_of_unit(const struct memory_walk *walk, size_t of, enum memory_shard_kind kind) {
+  const struct memory_shard *unit = &walk->shards.items[of];
+  size_t i = of;
+  bool is = false;
+  while (!is && i < walk->shards.count) {
+    i = next_event(walk, i + 1, kind, unit->micro_batch);
+    const struct memory_shard *other = i < walk->shards.count ? &walk->shards.items[i] : unit;
+    is = unit->layer != NO_LAYER && other->layer != NO_LAYER ? unit->layer == other->layer : unit->size == other->size;
+  }
+  return i;
+}
+
+/* What is gathered is split, and what is put together scattered, each in its turn: so that all have the unit's size, in
+ * bytes of gradients. */
+static void size_units(struct memory_walk *walk) {
+  size_t scatter = next_event(walk, 0, SHARD_SCATTERED, ANY);
+  int32_t micro_batch = scatter < walk->shards.count ? walk->shards.items[scatter].micro_batch : ANY;
+  int64_t gathered = 0, scattered = 0; /* in a micro-batch, of every unit */
+  for (size_t i = 0; i < walk->shards.count; i++) {
+    const struct memory_shard *event = &walk->shards.items[i];
+    bool counts = event->micro_batch == micro_batch;
+    gathered += counts && event->kind == SHARD_GATHERED && event->phase == LUMOS_FORWARD ? event->bytes : 0;
+    scattered += counts && event->kind == SHARD_SCATTERED ? event->bytes : 0;
+  }
+  size_t split = 0, chunked = 0;
+  for (size_t i = 0; i < walk->shards.count; i++) {
+    struct memory_shard *event = &walk->shards.items[i];
+    bool gathers = event->kind == SHARD_GATHERED;
+    size_t *other = gathers ? &split : &chunked;
+    if (!gathers && event->kind != SHARD_SCATTERED) {
+      continue;
+    }
+    event->size = gathers && gathered > 0 ? (int64_t)((__int128)event->bytes * scattered / gathered) : event->bytes;
+    *other = next_event(walk, *other, gathers ? SHARD_SPLIT : SHARD_CHUNKED, ANY);
+    if (*other < walk->shards.count) {
+      walk->shards.items[(*other)++].size = event->size;
+    }
+  }
+}
+
 void memory_find_shards(struct memory_walk *walk) {
   if (!program_rank_is_sharded(walk->job, walk->memory->rank)) {
     return;
@@ -71,30 +125,26 @@ void memory_find_shards(struct memory_walk *walk) {
   }
   add_collectives(walk);
   lumos_vector_sort(&walk->shards, compare_events);
+  size_units(walk);
 }
 
-/* ---- finding one another ---- */
-
-/* The next event of a kind from `from` on, of a micro-batch and layer where these are given; their count: none. */
-enum { ANY = INT32_MIN };
-static size_t next_event(const struct memory_walk *walk, size_t from, enum memory_shard_kind kind, int32_t micro_batch,
-                         int32_t layer) {
-  size_t i = from;
-  while (i < walk->shards.count && (walk->shards.items[i].kind != kind ||
-                                    (micro_batch != ANY && walk->shards.items[i].micro_batch != micro_batch) ||
-                                    (layer != ANY && walk->shards.items[i].layer != layer))) {
-    i++;
-  }
-  return i;
-}
-
+/* Of those that may be the unit's, the first behind the walk's place with its layer; else, of those of no layer, the
+ * first for what is of a layer, and the last for what is not. */
 static uint32_t scattered(const struct memory_walk *walk, int32_t micro_batch) {
-  int32_t layer = task_at(walk, walk->at)->layer < 0 ? NO_LAYER : task_at(walk, walk->at)->layer;
-  size_t i = next_event(walk, 0, SHARD_CHUNKED, micro_batch, layer);
-  while (i < walk->shards.count && walk->shards.items[i].place <= walk->at) {
-    i = next_event(walk, i + 1, SHARD_CHUNKED, micro_batch, layer);
+  int32_t layer = task_at(walk, walk->at)->layer;
+  uint32_t found = LUMOS_NONE;
+  for (size_t i = 0; i < walk->shards.count; i++) {
+    const struct memory_shard *event = &walk->shards.items[i];
+    if (event->kind != SHARD_CHUNKED || event->place <= walk->at ||
+        (micro_batch != ANY && event->micro_batch != micro_batch)) {
+      continue;
+    }
+    if (layer >= 0 && event->layer == layer) {
+      return event->place;
+    }
+    found = event->layer == NO_LAYER && (layer < 0 || found == LUMOS_NONE) ? event->place : found;
   }
-  return i < walk->shards.count ? walk->shards.items[i].place : LUMOS_NONE;
+  return found;
 }
 
 uint32_t memory_scattered_with(const struct memory_walk *walk) {
@@ -130,11 +180,10 @@ static uint32_t before(const struct memory_walk *walk, size_t event, uint32_t ot
 /* A unit's parameters, from where they are split to the end of its pass, or of its backward pass. */
 static void add_parameters(struct memory_walk *walk, size_t split, int64_t bytes) {
   const struct memory_shard at = walk->shards.items[split];
-  size_t again = next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch, at.layer);
-  size_t chunked = next_event(walk, split + 1, SHARD_CHUNKED, at.micro_batch, at.layer);
+  size_t again = next_of_unit(walk, split, SHARD_SPLIT), chunked = next_of_unit(walk, split, SHARD_CHUNKED);
   uint32_t end = before(walk, chunked, (uint32_t)walk->memory->ops.count);
   if (at.phase == LUMOS_FORWARD && again < walk->shards.count) {
-    end = at.layer == NO_LAYER ? before(walk, next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch, ANY), end)
+    end = at.layer == NO_LAYER ? before(walk, next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch), end)
                                : last_forward(walk, at.micro_batch, at.layer);
   }
   add_piece(walk, LUMOS_MEMORY_PARAMETERS, bytes, at.place, end);
@@ -142,9 +191,9 @@ static void add_parameters(struct memory_walk *walk, size_t split, int64_t bytes
 
 /* What was gathered is split in its turn. */
 static void add_gathered(struct memory_walk *walk) {
-  size_t split = next_event(walk, 0, SHARD_SPLIT, ANY, ANY), scatter = next_event(walk, 0, SHARD_SCATTERED, ANY, ANY);
-  for (size_t g = next_event(walk, 0, SHARD_GATHERED, ANY, ANY); g < walk->shards.count;
-       g = next_event(walk, g + 1, SHARD_GATHERED, ANY, ANY)) {
+  size_t split = next_event(walk, 0, SHARD_SPLIT, ANY), scatter = next_event(walk, 0, SHARD_SCATTERED, ANY);
+  for (size_t g = next_event(walk, 0, SHARD_GATHERED, ANY); g < walk->shards.count;
+       g = next_event(walk, g + 1, SHARD_GATHERED, ANY)) {
     const struct memory_shard gathered = walk->shards.items[g];
     if (scatter < walk->shards.count && gathered.format != walk->shards.items[scatter].format) {
       add_piece(walk, LUMOS_MEMORY_TEMPORARY, gathered.bytes / gathered.replicas, gathered.place, gathered.place);
@@ -152,13 +201,13 @@ static void add_gathered(struct memory_walk *walk) {
     uint32_t end = gathered.place;
     if (split < walk->shards.count) {
       const struct memory_shard at = walk->shards.items[split];
-      size_t next = next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch, ANY);
+      size_t next = next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch);
       bool forward = next < walk->shards.count && walk->shards.items[next].phase == LUMOS_FORWARD;
       end = at.phase != LUMOS_FORWARD ? at.place
             : forward                 ? before(walk, next, at.place)
                                       : last_forward(walk, at.micro_batch, ANY);
       add_parameters(walk, split, gathered.bytes);
-      split = next_event(walk, split + 1, SHARD_SPLIT, ANY, ANY);
+      split = next_event(walk, split + 1, SHARD_SPLIT, ANY);
     }
     add_piece(walk, LUMOS_MEMORY_PARAMETERS, gathered.bytes, gathered.place, end);
   }
@@ -166,18 +215,19 @@ static void add_gathered(struct memory_walk *walk) {
 
 /* Shares of gradients stay from the first micro-batch that has them; those of others are added to them. */
 static void add_scattered(struct memory_walk *walk) {
-  size_t chunked = next_event(walk, 0, SHARD_CHUNKED, ANY, ANY), first = next_event(walk, 0, SHARD_SCATTERED, ANY, ANY);
+  size_t chunked = next_event(walk, 0, SHARD_CHUNKED, ANY), first = next_event(walk, 0, SHARD_SCATTERED, ANY);
   for (size_t s = first; s < walk->shards.count && chunked < walk->shards.count;
-       s = next_event(walk, s + 1, SHARD_SCATTERED, ANY, ANY)) {
+       s = next_event(walk, s + 1, SHARD_SCATTERED, ANY)) {
     const struct memory_shard scattered = walk->shards.items[s];
     uint32_t begin = walk->shards.items[chunked].place;
-    size_t next = next_event(walk, chunked + 1, SHARD_CHUNKED, scattered.micro_batch, ANY);
+    size_t next = next_event(walk, chunked + 1, SHARD_CHUNKED, scattered.micro_batch);
     bool stays = scattered.micro_batch == walk->shards.items[first].micro_batch;
     int64_t share = scattered.bytes / scattered.replicas;
     add_piece(walk, LUMOS_MEMORY_GRADIENTS, scattered.bytes, begin, before(walk, next, scattered.place));
-    add_piece(walk, LUMOS_MEMORY_GRADIENTS, share, begin, stays ? (uint32_t)walk->memory->ops.count : scattered.place);
+    add_piece(walk, LUMOS_MEMORY_GRADIENTS, share, scattered.place,
+              stays ? (uint32_t)walk->memory->ops.count : scattered.place);
     walk->memory->share_bytes += stays ? rounded(share) : 0;
-    chunked = next_event(walk, chunked + 1, SHARD_CHUNKED, ANY, ANY);
+    chunked = next_event(walk, chunked + 1, SHARD_CHUNKED, ANY);
   }
 }
 

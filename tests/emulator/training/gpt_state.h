@@ -634,7 +634,7 @@ void loss_forward(const struct block *to);
 void head_backward(struct block *to);
 
 /* gpt_tensors.c: what the allocator holds; nothing happens where that is not recorded. */
-enum tensor {
+enum tensor_size {
   TENSOR_HIDDEN,
   TENSOR_MASK,        /* of a dropout: a byte a number */
   TENSOR_ROW_NUMBERS, /* a float32 for each token */
@@ -645,10 +645,10 @@ enum tensor {
   TENSOR_FFN,
   TENSOR_LOGITS,
   TENSOR_LOGITS_FLOAT,
-  TENSORS
+  TENSOR_SIZES
 };
-void hold(const struct block *to, enum tensor tensor);
-void release(const struct block *to, enum tensor tensor);
+void hold(const struct block *to, enum tensor_size tensor);
+void release(const struct block *to, enum tensor_size tensor);
 void hold_bytes(const struct block *to, int64_t bytes);
 void release_bytes(const struct block *to, int64_t bytes);
 void hold_output(const struct block *to, enum linear linear);

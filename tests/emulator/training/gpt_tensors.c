@@ -9,10 +9,10 @@
 
 enum { UNIT = 512 }; /* the allocator gives out multiples of it */
 
-static int64_t bytes_of(const struct block *to, enum tensor tensor) {
+static int64_t bytes_of(const struct block *to, enum tensor_size tensor) {
   const struct model *model = &to->setup->model;
   int64_t tokens = to->gpt->tokens, heads = gpt_linear_outputs(to->setup, LINEAR_QKV) / 3;
-  const int64_t bytes[TENSORS] = {
+  const int64_t bytes[TENSOR_SIZES] = {
       [TENSOR_HIDDEN] = 2 * tokens * model->hidden,
       [TENSOR_MASK] = tokens * model->hidden,
       [TENSOR_ROW_NUMBERS] = 4 * tokens,
@@ -35,8 +35,8 @@ static void change(const struct block *to, int64_t bytes) {
 void hold_bytes(const struct block *to, int64_t bytes) { change(to, (bytes + UNIT - 1) / UNIT * UNIT); }
 void release_bytes(const struct block *to, int64_t bytes) { change(to, -((bytes + UNIT - 1) / UNIT * UNIT)); }
 
-void hold(const struct block *to, enum tensor tensor) { hold_bytes(to, bytes_of(to, tensor)); }
-void release(const struct block *to, enum tensor tensor) { release_bytes(to, bytes_of(to, tensor)); }
+void hold(const struct block *to, enum tensor_size tensor) { hold_bytes(to, bytes_of(to, tensor)); }
+void release(const struct block *to, enum tensor_size tensor) { release_bytes(to, bytes_of(to, tensor)); }
 
 /* Rows before a linear layer, and behind it. */
 static int64_t inputs_of(const struct block *to, enum linear linear) {
