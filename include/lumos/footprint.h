@@ -33,7 +33,7 @@ enum lumos_memory_state {
   LUMOS_MEMORY_CAPTURED,     /* passes run as CUDA graphs, whose ops are not recorded */
   LUMOS_MEMORY_COMPILED,     /* passes are compiled: what they keep between them is not recorded */
   LUMOS_MEMORY_AGAIN,        /* the job was changed to compute layers again: what is then kept was not recorded */
-  LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: what they keep of them no op shows */
+  LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: how long they keep them no op shows */
 };
 
 /* Of a rank (index), in one step. */

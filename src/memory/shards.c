@@ -232,7 +232,7 @@ static void add_scattered(struct memory_walk *walk) {
 }
 
 void memory_add_shards(struct memory_walk *walk) {
-  if (walk->shards.count > 0) {
+  if (next_event(walk, 0, SHARD_SPLIT, ANY) < walk->shards.count) {
     add_gathered(walk);
     add_scattered(walk);
   }

@@ -13,7 +13,7 @@
 
 /* Fills shards of the walk's step, where the rank's replicas are fully sharded. Before the walk. */
 void memory_find_shards(struct memory_walk *walk);
-/* Adds the pieces, and sets the share of the parameters. Behind it. */
+/* Adds the pieces, and sets the share of the parameters: 0, where no op splits what is gathered. Behind it. */
 void memory_add_shards(struct memory_walk *walk);
 
 /* Where the gradient of a parameter is put into the tensor that is scattered, as seen from the place of the walk: in its

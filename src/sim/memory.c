@@ -53,7 +53,9 @@ static void note_unknown(struct lumos_job *job, enum lumos_memory_state state, i
       [LUMOS_MEMORY_CAPTURED] = "CUDA graphs run its passes, and the ops in them are not recorded",
       [LUMOS_MEMORY_COMPILED] = "its passes are compiled, and what they keep is not recorded",
       [LUMOS_MEMORY_AGAIN] = "its backward pass computes layers again, or parts of them, and what these keep is unseen",
-      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows what they keep of them"};
+      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows how long they keep them, "
+                               "as those of PyTorch's "
+                               "fully_shard do"};
   if (state > LUMOS_MEMORY_NO_GRADIENTS && ranks > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text, "how much memory the job needs is unknown: %s", reasons[state]);
@@ -170,7 +172,7 @@ static void write_recorded(struct lumos_job *job) {
 void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hardware) {
   struct work work = {
       .job = job, .hardware = hardware, .footprints = lumos_allocate_zeroed(job->ranks.count, sizeof *work.footprints)};
-  int64_t states[LUMOS_MEMORY_AGAIN + 1] = {0};
+  int64_t states[LUMOS_MEMORY_SHARDED + 1] = {0};
   uint32_t fullest = LUMOS_NONE;
   (void)lumos_parallel(job->ranks.count, job->threads, do_rank, &work);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
@@ -183,7 +185,7 @@ void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hard
     }
     states[work.footprints[r].state] += lumos_rank_weight(&job->ranks.items[r]);
   }
-  for (int state = 0; state <= LUMOS_MEMORY_AGAIN; state++) {
+  for (int state = 0; state <= LUMOS_MEMORY_SHARDED; state++) {
     note_unknown(job, (enum lumos_memory_state)state, states[state]);
   }
   write_recorded(job);
