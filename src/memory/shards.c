@@ -70,6 +70,12 @@ static size_t next_event(const struct memory_walk *walk, size_t from, enum memor
   return i;
 }
 
+/* Sizes of a changed job are rounded. */
+static bool is_as_large(const struct memory_shard *unit, const struct memory_shard *other) {
+  enum { CLOSE = 256 };
+  return llabs((long long)(unit->size - other->size)) <= unit->size / CLOSE;
+}
+
 /* The next of the same unit in the same micro-batch: by layer, or where that is not known, by size. */
 static size_t next_of_unit(const struct memory_walk *walk, size_t of, enum memory_shard_kind kind) {
   const struct memory_shard *unit = &walk->shards.items[of];
@@ -78,7 +84,7 @@ static size_t next_of_unit(const struct memory_walk *walk, size_t of, enum memor
   while (!is && i < walk->shards.count) {
     i = next_event(walk, i + 1, kind, unit->micro_batch);
     const struct memory_shard *other = i < walk->shards.count ? &walk->shards.items[i] : unit;
-    is = unit->layer != NO_LAYER && other->layer != NO_LAYER ? unit->layer == other->layer : unit->size == other->size;
+    is = unit->layer != NO_LAYER && other->layer != NO_LAYER ? unit->layer == other->layer : is_as_large(unit, other);
   }
   return i;
 }

@@ -136,6 +136,8 @@ sharded "$wide --dp 4" '--dp 16'
 sharded "$long --dp 2" '--dp 8'
 sharded "$wide --dp 4" '--layers 8 --dp 8'
 sharded "$wide --dp 4" '--micro-batches 4'
+short='--layers 4 --hidden 2048 --seq 512 --vocab 10240 --micro-batches 2'
+for change in '--hidden 4096' '--vocab 32768' '--ffn 4096'; do sharded "$short --dp 4" "$change"; done
 worst_sharded=$(cut -f1 rows | tr -d - | sort -g | tail -1)
 awk -v worst="$worst_sharded" 'BEGIN { exit !(worst < 1) }' || fail "a fully sharded replica's peak is $worst_sharded % off: $(sort -g rows | sed -n '1p;$p')"
 sharded_count=$(wc -l <rows)
