@@ -1,6 +1,7 @@
 /* A job written anew out of what was recorded of it. */
 #include "base/parallel.h"
 #include "program/parameters.h"
+#include "program/sharded.h"
 #include "rebuild/accumulate.h"
 #include "rebuild/again.h"
 #include "rebuild/alone.h"
@@ -500,6 +501,18 @@ static bool check_inference(const struct lumos_job *job, const struct lumos_rebu
                     option);
 }
 
+/* Where there is one stage, fully sharded replicas gather parameters for each pass and scatter gradients behind it. In a
+ * pipeline PyTorch gathers them once a step and scatters in the last micro-batch (torch/distributed/pipelining/stage.py;
+ * torchtitan leaves parameters whole between passes), of which the recording has no example. */
+static bool check_stages(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  int32_t were = job->models.count == 0 ? 1 : job->models.items[0].sizes.pp;
+  return asked->stages <= 0 || asked->stages == were || !program_is_fully_sharded(job) ||
+         lumos_fail(error,
+                    "--pp %d: the recorded replicas spread their parameters (FSDP), and when those of other stages "
+                    "would gather theirs is not known; record a job with --pp %d, or leave --pp out",
+                    (int)asked->stages, (int)asked->stages);
+}
+
 /* All that a step of an inference does is a pass forward. Without layers nothing says that it is one. */
 static bool label_inference(struct lumos_job *job) {
   bool labelled = job->models.count == 0 || job->models.items[0].layers <= 0;
@@ -529,7 +542,8 @@ static void unlabel_inference(struct lumos_job *job, const struct lumos_rebuild 
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
 static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
                   struct lumos_error *error) {
-  if (!lumos_edit_begin(job, error) || !check_recording(job, error) || !check_inference(job, asked, error)) {
+  if (!lumos_edit_begin(job, error) || !check_recording(job, error) || !check_inference(job, asked, error) ||
+      !check_stages(job, asked, error)) {
     return false;
   }
   if (lumos_job_measured(job)) {

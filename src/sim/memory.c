@@ -53,9 +53,7 @@ static void note_unknown(struct lumos_job *job, enum lumos_memory_state state, i
       [LUMOS_MEMORY_CAPTURED] = "CUDA graphs run its passes, and the ops in them are not recorded",
       [LUMOS_MEMORY_COMPILED] = "its passes are compiled, and what they keep is not recorded",
       [LUMOS_MEMORY_AGAIN] = "its backward pass computes layers again, or parts of them, and what these keep is unseen",
-      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows how long they keep them, "
-                               "as those of PyTorch's "
-                               "fully_shard do"};
+      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows for how long"};
   if (state > LUMOS_MEMORY_NO_GRADIENTS && ranks > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text, "how much memory the job needs is unknown: %s", reasons[state]);

@@ -257,6 +257,11 @@ for change in '--hidden 2048|2048 51200' '--vocab 102400|1024 102400'; do
   [ ! -s wrong ] || fail "${change%|*}: units gather other bytes than their parameters take: $(xargs <wrong)"
 done
 
+# In a pipeline parameters are gathered at other times, of which nothing is recorded.
+expect 2 lumos-transform --pp 2 --dp 2 graph -o built
+grep -qF 'spread their parameters (FSDP)' message || fail "--pp of fully sharded replicas: $(head -c 300 message)"
+expect 0 lumos-transform --pp 1 --dp 2 graph -o built
+
 # Kernels on a share take as many times as long as it is larger, as far as no other communication is beside them: the median of many.
 built --dp 2
 shares() {

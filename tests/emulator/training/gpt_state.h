@@ -667,8 +667,8 @@ void fsdp_backward(const struct block *to);               /* the same of backwar
 void fsdp_layer_backward(const struct block *to, int place);
 void fsdp_layer_reduce(const struct block *to, int place); /* behind them */
 void fsdp_reduce(const struct block *to);
-void fsdp_begin(const struct block *to); /* of a step: what the allocator holds of shares */
-void fsdp_update(const struct block *to);
+void fsdp_begin(const struct block *from); /* of a step: what the allocator holds of shares */
+void fsdp_update(const struct block *from);
 
 /* gpt_optimizer.c */
 /* A parameter's gradient is there: if it is the last micro-batch's, and completes a bucket, that is reduced. */
