@@ -30,7 +30,9 @@ static void find_rules(struct memory_walk *walk) {
     places[op_at(walk, i)->span - rank->span_first] = i + 1;
     uint32_t around = span->parent == LUMOS_NONE ? 0 : places[span->parent - rank->span_first];
     walk->inside[i] = LUMOS_NONE;
-    if (around > 0) {
+    if (around > 0) { /* a checkpoint's function keeps what it begins with, and computes the rest again */
+      bool unkept = (walk->traits[around - 1] & UNKEPT) != 0 || is_op(walk, around - 1, "CheckpointFunction");
+      walk->traits[i] |= unkept ? UNKEPT : 0;
       const struct memory_rule *rule = walk->rules[around - 1];
       walk->traits[around - 1] |= walk->rules[i] != NULL ? CALLS_OTHERS : 0;
       bool whole = rule != NULL && rule->output != OUTPUT_CALLS && rule->output != OUTPUT_ASSUMED;
@@ -48,7 +50,8 @@ static void find_rules(struct memory_walk *walk) {
 static void find_nodes(struct memory_walk *walk) {
   uint32_t before[2] = {LUMOS_NONE, LUMOS_NONE}; /* forward; done again */
   for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
-    if (span_at(walk, i)->sequence == LUMOS_ABSENT || !is_forward(walk, i) || walk->inside[i] != LUMOS_NONE) {
+    if (span_at(walk, i)->sequence == LUMOS_ABSENT || !is_forward(walk, i) || walk->inside[i] != LUMOS_NONE ||
+        (walk->traits[i] & UNKEPT) != 0) {
       continue;
     }
     uint32_t *last = &before[op_at(walk, i)->node != LUMOS_NONE];

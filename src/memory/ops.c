@@ -227,6 +227,7 @@ static struct output output_of(struct memory_walk *walk, const struct memory_rul
       both.beside = rule->keep & KEEP_STATISTICS ? both.count : 0; /* a mask */
       return both;
     case OUTPUT_FIRST:
+    case OUTPUT_BRANCH:
       return (struct output){first->count, rule->keep & KEEP_STATISTICS ? first->count : 0, first->shape,
                              first->format}; /* a mask */
     case OUTPUT_TRUTH:
@@ -339,6 +340,9 @@ void memory_do_op(struct memory_walk *walk, const struct memory_rule *rule) {
     return;
   }
   use(walk, &taken);
+  if (rule->output == OUTPUT_BRANCH && taken.count > 0 && taken.handles[0] != LUMOS_NONE) {
+    walk->handles.items[taken.handles[0]].pending = true;
+  }
   walk->memory->assumed += rule->output == OUTPUT_ASSUMED;
   struct output output = output_of(walk, rule, &taken);
   if (output.count == 0) {

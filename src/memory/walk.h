@@ -77,7 +77,7 @@ struct memory_shard {
   uint8_t kind, phase;
 };
 
-enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8 };
+enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8, UNKEPT = 16 };
 enum {
   LOOK_BACK = 512,
   LOOK_AHEAD = 64,

@@ -828,9 +828,9 @@ static bool check(struct setup *setup) {
       (!alone || parallel->data == 1 || parallel->distributed_optimizer || setup->graphs != GRAPHS_OFF)) {
     return complain("--fsdp: with --dp of at least 2, and without --pp, zb-h1, --distributed-optimizer and --graphs");
   }
-  if (setup->memory && (!parallel->fully_sharded || parallel->tensor > 1 || parallel->recompute != RECOMPUTE_NONE ||
-                        leaves_out(setup))) {
-    return complain("--memory: with --fsdp, and without --tp, --recompute, --leave-out and --fuse");
+  if (setup->memory && (!parallel->fully_sharded || parallel->tensor > 1 ||
+                        parallel->recompute == RECOMPUTE_SELECTIVE || leaves_out(setup))) {
+    return complain("--memory: with --fsdp, and without --tp, --recompute selective, --leave-out and --fuse");
   }
   if (parallel->context > 1 && (parallel->fully_sharded || setup->graphs != GRAPHS_OFF)) {
     return complain("--cp: without --fsdp and --graphs");

@@ -223,6 +223,8 @@ void norm_forward(const struct block *to, const struct node_names *names, int wh
   launch(to, work);
   op_leave(to);
   op_leave(to);
+  release_unkept(to, TENSOR_ROW_NUMBERS);
+  release_unkept(to, TENSOR_ROW_NUMBERS);
   module_leave(to);
 }
 
@@ -230,8 +232,10 @@ void norm_forward(const struct block *to, const struct node_names *names, int wh
 static void hold_made(const struct block *to, enum layer_node node) {
   bool drops = node == NODE_DROPOUT_ADD_1 || node == NODE_DROPOUT_ADD_2;
   hold(to, drops ? TENSOR_HIDDEN : node == NODE_GELU ? TENSOR_FFN : TENSOR_HEADS);
-  if (drops)
+  if (drops) {
     hold(to, TENSOR_MASK);
+    release_unkept(to, TENSOR_MASK);
+  }
 }
 
 void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
@@ -339,6 +343,7 @@ static void attention_forward(const struct block *to) {
   module_enter(to, MODULE_ATTENTION, 0);
   spend(to, NS_PYTHON);
   forward_product(to, LINEAR_QKV);
+  release_unkept(to, TENSOR_HIDDEN);
   node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV_SPLIT));
   op_leave(to);
   frame_enter(to, "megatron/core/models/common/embeddings/rope_utils.py(190): apply_rotary_pos_emb");
@@ -353,6 +358,10 @@ static void attention_forward(const struct block *to) {
   release(to, TENSOR_QKV); /* values are a view of it; as queries and keys, a local of the module's function */
   release(to, TENSOR_HEADS);
   release(to, TENSOR_HEADS);
+  release_unkept(to, TENSOR_QKV);
+  release_unkept(to, TENSOR_HEADS);
+  release_unkept(to, TENSOR_HEADS);
+  release_unkept(to, TENSOR_HEAD_NUMBERS);
   module_leave(to);
 }
 
@@ -364,10 +373,13 @@ static void mlp_forward(const struct block *to) {
   module_enter(to, MODULE_MLP, 0);
   spend(to, NS_PYTHON);
   forward_product(to, LINEAR_FC1);
+  release_unkept(to, TENSOR_HIDDEN);
   frame_enter(to, "megatron/core/fusions/fused_bias_gelu.py(85): bias_gelu_impl");
   node_run(to, NODE_GELU, SHAPE_GELU, PIECE_GELU);
   frame_leave(to);
+  release_unkept(to, TENSOR_FFN);
   forward_product(to, LINEAR_FC2);
+  release_unkept(to, TENSOR_FFN);
   spend(to, NS_PYTHON);
   module_leave(to);
 }
@@ -388,6 +400,7 @@ static void body_forward(const struct block *to) {
   norm_forward(to, &nodes[NODE_NORM_2], 1, &to->kernels->pieces[PIECE_NORM_2]);
   mlp_forward(to);
   dropout_add_forward(to, NODE_DROPOUT_ADD_2);
+  release_unkept(to, TENSOR_HIDDEN); /* the sum behind attention */
 }
 
 static void enter_layer(struct block *to, int place) {
@@ -420,6 +433,7 @@ void layer_forward(struct block *to, int place) {
     module_enter(to, MODULE_CHECKPOINT, 0);
     fsdp_layer_forward(to, place);
     checkpoint_forward(to);
+    fsdp_layer_leave(to, place);
     module_leave(to);
   } else if (checkpoints) {
     checkpoint_forward(to);
@@ -643,6 +657,7 @@ static void checkpoint_backward(struct block *to, int place) {
   attention_backward(to);
   engine_leave(to, 1, SHAPE_HIDDEN_SHARD);
   node_leave_backward(to);
+  release(to, TENSOR_HIDDEN); /* what was computed again in the end */
 }
 
 void layer_backward(struct block *to, int place) {

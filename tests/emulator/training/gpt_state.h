@@ -651,6 +651,8 @@ void hold(const struct block *to, enum tensor_size tensor);
 void release(const struct block *to, enum tensor_size tensor);
 void hold_bytes(const struct block *to, int64_t bytes);
 void release_bytes(const struct block *to, int64_t bytes);
+/* What autograd would keep, where it does not, since a checkpoint computes it again. */
+void release_unkept(const struct block *to, enum tensor_size tensor);
 void hold_output(const struct block *to, enum linear linear);
 void hold_gradients(const struct block *to, enum linear linear); /* of input and weight */
 void hold_weight(const struct block *to, enum linear linear);    /* as large as it, in the working precision */

@@ -38,6 +38,11 @@ void release_bytes(const struct block *to, int64_t bytes) { change(to, -((bytes 
 void hold(const struct block *to, enum tensor_size tensor) { hold_bytes(to, bytes_of(to, tensor)); }
 void release(const struct block *to, enum tensor_size tensor) { release_bytes(to, bytes_of(to, tensor)); }
 
+void release_unkept(const struct block *to, enum tensor_size tensor) {
+  if (to->setup->parallel.recompute == RECOMPUTE_FULL && to->place >= 0 && to->forward_thread == THREAD_MAIN)
+    release(to, tensor);
+}
+
 /* Rows before a linear layer, and behind it. */
 static int64_t inputs_of(const struct block *to, enum linear linear) {
   return 2 * to->gpt->tokens * gpt_linear_inputs(to->setup, linear);
