@@ -14,6 +14,14 @@
 
 /* --- What is known of ops beforehand --- */
 
+/* Is it a function's way back? */
+static bool is_gradient(const struct memory_walk *walk, uint32_t place) {
+  static const char end[] = "Backward";
+  const char *name = name_at(walk, place);
+  size_t length = strlen(name), tail = sizeof end - 1;
+  return length > tail && strcmp(name + length - tail, end) == 0;
+}
+
 static void find_rules(struct memory_walk *walk) {
   const struct lumos_rank *rank = &walk->job->ranks.items[walk->memory->rank];
   uint32_t *places = lumos_allocate_zeroed(rank->span_count + 1U, sizeof *places);
@@ -27,6 +35,7 @@ static void find_rules(struct memory_walk *walk) {
       known[span->name] = memory_rule_of(lumos_string(walk->job->strings, span->name));
     }
     walk->rules[i] = span->kind == LUMOS_SPAN_OP ? known[span->name] : NULL;
+    walk->traits[i] |= walk->rules[i] != NULL && is_gradient(walk, i) ? GRADIENT : 0;
     places[op_at(walk, i)->span - rank->span_first] = i + 1;
     uint32_t around = span->parent == LUMOS_NONE ? 0 : places[span->parent - rank->span_first];
     walk->inside[i] = LUMOS_NONE;

@@ -31,10 +31,11 @@ struct memory_handle { /* a tensor that an op may take in */
   bool pending; /* a gradient that no op has taken yet */
 };
 
-struct memory_kept {    /* a piece that autograd keeps */
-  uint32_t piece, next; /* next: of the same op, or LUMOS_NONE */
+struct memory_kept {            /* a piece that autograd keeps */
+  uint32_t piece, handle, next; /* handle: LUMOS_NONE, of what beside an output; next: of the same op, or LUMOS_NONE */
   int32_t micro_batch, layer;
   bool released; /* or never kept after all */
+  bool used;     /* by an op of its gradient */
 };
 
 struct memory_made_again { /* an op of a checkpointed region, whose gradient is known by its key */
@@ -77,7 +78,7 @@ struct memory_shard {
   uint8_t kind, phase;
 };
 
-enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8, UNKEPT = 16 };
+enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8, UNKEPT = 16, GRADIENT = 32 };
 enum {
   LOOK_BACK = 512,
   LOOK_AHEAD = 64,
@@ -110,7 +111,8 @@ static inline bool is_accumulation(const struct memory_walk *walk, uint32_t plac
 /* In the forward pass, or where that is done again. */
 static inline bool is_forward(const struct memory_walk *walk, uint32_t place) {
   return op_at(walk, place)->node == LUMOS_NONE ||
-         (walk->rules[place] != NULL && span_at(walk, place)->sequence != LUMOS_ABSENT);
+         (walk->rules[place] != NULL && span_at(walk, place)->sequence != LUMOS_ABSENT &&
+          (walk->traits[place] & GRADIENT) == 0);
 }
 
 /* Does the op here keep something for its gradient? */
