@@ -9,10 +9,10 @@
 # held JOB: least and most of all that rank 0 was said to hold.
 held() { jq -r '[.traceEvents[] | select(.name == "[memory]").args."Total Allocated"] | "\(min) \(max)"' "$1/rank0.json"; }
 
-# job LAYERS HIDDEN TOKENS WORDS REPLICAS: emulates it, and sets what the formulas take.
+# job LAYERS HIDDEN TOKENS WORDS REPLICAS [OPTION...]: emulates it, and sets what the formulas take.
 job() {
   layers=$1 h=$2 t=$3 words=$4 n=$5
-  emulate job --layers "$1" --hidden "$2" --seq "$3" --vocab "$4" --dp "$5" --fsdp on --micro-batches 2 --once --steps 2 --ranks 0 --memory on
+  emulate job --layers "$1" --hidden "$2" --seq "$3" --vocab "$4" --dp "$5" --fsdp on --micro-batches 2 --once --steps 2 --ranks 0 --memory on "${@:6}"
   E=$((12 * h * h + 13 * h)) R=$((words * h + 2 * h))
   hidden=$((2 * t * h)) rows=$((4 * t)) heads=$((4 * t * h / 128))
   shares=$((4 * (layers * E + R) / n)) libraries=$((2 * (32 << 20)))
@@ -29,6 +29,11 @@ job 2 512 512 16384 2
 # embedding, all layers, the last norm; the logits, in float32 too, and their exponentials.
 most=$(($(between) + shares + 2 * R + 2 * E + hidden + layers * kept + hidden + 2 * rows + (2 + 4 + 4) * t * words))
 same <(held job) <(echo "$(between) $most") 'logits: the memory held least and most is not what the formulas say'
+
+# The same where layers are computed again: each keeps what it begins with.
+job 2 512 512 16384 2 --recompute full
+most=$(($(between) + shares + 2 * R + 2 * E + hidden + layers * hidden + hidden + 2 * rows + (2 + 4 + 4) * t * words))
+same <(held job) <(echo "$(between) $most") 'logits, computed again: the memory held least and most is not what the formulas say'
 
 job 3 1024 128 1024 4
 # As the middle layer has its last gradient: the one before is being scattered, the one behind is gathered; the head's gradient. Of the layer
