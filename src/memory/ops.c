@@ -52,31 +52,6 @@ static uint32_t whole(const struct memory_walk *walk, const struct memory_search
   return instead != LUMOS_NONE ? instead : found;
 }
 
-/* What is found, but for a gradient's op whose latest tensor of that size is one that it has just made: then what is kept
- * for it, each once. A product's input and its gradient have the same sizes. */
-static uint32_t kept(struct memory_walk *walk, const struct memory_tensor *tensor, uint32_t found) {
-  uint32_t made = walk->handles.items[found].piece;
-  const struct memory_piece *piece = &walk->memory->pieces.items[made];
-  bool just_made = found >= walk->node_handles && piece->end == piece->begin &&
-                   !is_op(walk, walk->at, "aten::_unsafe_view"); /* that is of the product around it */
-  if (!just_made || span_at(walk, walk->node)->sequence == LUMOS_ABSENT) {
-    return found;
-  }
-  uint32_t number =
-      lumos_known_number(&walk->keys, key_of(walk, task_at(walk, walk->node), span_at(walk, walk->node)->sequence));
-  for (uint32_t k = number == LUMOS_NO_NUMBER ? LUMOS_NONE : walk->heads.items[number]; k != LUMOS_NONE;
-       k = walk->keeps.items[k].next) {
-    struct memory_kept *keep = &walk->keeps.items[k];
-    const struct memory_handle *handle = keep->handle == LUMOS_NONE ? NULL : &walk->handles.items[keep->handle];
-    if (handle != NULL && !keep->used && keep->piece != made && handle->count == tensor->count &&
-        handle->format == tensor->format) {
-      keep->used = true;
-      return keep->handle;
-    }
-  }
-  return found;
-}
-
 /* The inputs of most ops are tensors apart; queries, keys and values may be parts of one. */
 static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule, struct taken *taken) {
   bool apart = rule->output != OUTPUT_ATTENTION && rule->output != OUTPUT_JOINED &&
@@ -106,7 +81,7 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
       search.pending = backward; /* a sum of two ops' gradients, one of which came earlier */
       found = memory_find_handle(walk, &search);
     }
-    taken->handles[i] = found != LUMOS_NONE && backward ? kept(walk, tensor, found) : found;
+    taken->handles[i] = found;
   }
 }
 
@@ -133,26 +108,22 @@ static uint64_t own_key(const struct memory_walk *walk, uint32_t place) {
                                                                   : key;
 }
 
-/* handle: of its tensor; LUMOS_NONE: no op takes it in. */
-static void keep_piece(struct memory_walk *walk, uint32_t piece, uint32_t handle) {
+static void keep_piece(struct memory_walk *walk, uint32_t piece) {
   walk->memory->pieces.items[piece].wanted = true;
   const struct lumos_task *task = task_at(walk, walk->at);
   uint32_t number = lumos_number_of(&walk->keys, own_key(walk, walk->at));
   if (number >= walk->heads.count) {
     lumos_vector_push(&walk->heads, LUMOS_NONE);
   }
-  struct memory_kept keep = {.piece = piece,
-                             .handle = handle,
-                             .next = walk->heads.items[number],
-                             .micro_batch = task->micro_batch,
-                             .layer = task->layer};
+  struct memory_kept keep = {
+      .piece = piece, .next = walk->heads.items[number], .micro_batch = task->micro_batch, .layer = task->layer};
   walk->heads.items[number] = (uint32_t)walk->keeps.count;
   lumos_vector_push(&walk->keeps, keep);
 }
 
 static void keep_input(struct memory_walk *walk, const struct taken *taken, uint32_t n) {
   if (n < taken->count && taken->handles[n] != LUMOS_NONE && input(walk, taken, n)->count > 1) {
-    keep_piece(walk, walk->handles.items[taken->handles[n]].piece, taken->handles[n]);
+    keep_piece(walk, walk->handles.items[taken->handles[n]].piece);
   }
 }
 
@@ -256,7 +227,6 @@ static struct output output_of(struct memory_walk *walk, const struct memory_rul
       both.beside = rule->keep & KEEP_STATISTICS ? both.count : 0; /* a mask */
       return both;
     case OUTPUT_FIRST:
-    case OUTPUT_BRANCH:
       return (struct output){first->count, rule->keep & KEEP_STATISTICS ? first->count : 0, first->shape,
                              first->format}; /* a mask */
     case OUTPUT_TRUTH:
@@ -369,9 +339,6 @@ void memory_do_op(struct memory_walk *walk, const struct memory_rule *rule) {
     return;
   }
   use(walk, &taken);
-  if (rule->output == OUTPUT_BRANCH && taken.count > 0 && taken.handles[0] != LUMOS_NONE) {
-    walk->handles.items[taken.handles[0]].pending = true;
-  }
   walk->memory->assumed += rule->output == OUTPUT_ASSUMED;
   struct output output = output_of(walk, rule, &taken);
   if (output.count == 0) {
@@ -379,12 +346,12 @@ void memory_do_op(struct memory_walk *walk, const struct memory_rule *rule) {
   }
   uint32_t piece = make(walk, output, keeps, backward);
   if (keeps && rule->keep & KEEP_OUTPUT) {
-    keep_piece(walk, piece, (uint32_t)walk->handles.count - 1);
+    keep_piece(walk, piece);
   }
   if (output.beside > 0) {
     uint32_t beside = memory_add_piece(walk, output.beside, part_here(walk));
     if (keeps && rule->keep & KEEP_STATISTICS) {
-      keep_piece(walk, beside, LUMOS_NONE);
+      keep_piece(walk, beside);
     }
   }
 }

@@ -165,7 +165,7 @@ static const struct memory_rule rules[] = {
     {"flash_attn::_flash_attn_backward", OUTPUT_GRADIENTS, 0},
     /* a sum with dropout, compiled: a mask is kept (of others nothing is known: lifetimes.c) */
     {"CompiledFunction", OUTPUT_FIRST, KEEP_STATISTICS},
-    {"CompiledFunctionBackward", OUTPUT_BRANCH, 0},
+    {"CompiledFunctionBackward", OUTPUT_FIRST, 0},
     /* of fully sharded replicas (shards.c) */
     {"fsdp::all_gather_copy_in", OUTPUT_NONE, 0},
     {"fsdp::split_with_sizes_copy", OUTPUT_NONE, 0},

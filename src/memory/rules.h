@@ -14,7 +14,6 @@ enum memory_output {
   OUTPUT_INNER,     /* as large as the first input of the copy or fill inside it says */
   OUTPUT_LIKE,      /* all inputs, each spread over the others; their highest format */
   OUTPUT_FIRST,     /* as the first input */
-  OUTPUT_BRANCH,    /* the same, of a gradient that is handed on, too */
   OUTPUT_TRUTH,     /* the same numbers as OUTPUT_LIKE, a byte each */
   OUTPUT_PRODUCT,   /* rows x columns of two matrices, or of stacks of them */
   OUTPUT_GROUPED,   /* rows of the first matrix x columns of one of a stack */

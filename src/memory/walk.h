@@ -31,11 +31,10 @@ struct memory_handle { /* a tensor that an op may take in */
   bool pending; /* a gradient that no op has taken yet */
 };
 
-struct memory_kept {            /* a piece that autograd keeps */
-  uint32_t piece, handle, next; /* handle: LUMOS_NONE, of what beside an output; next: of the same op, or LUMOS_NONE */
+struct memory_kept {    /* a piece that autograd keeps */
+  uint32_t piece, next; /* next: of the same op, or LUMOS_NONE */
   int32_t micro_batch, layer;
   bool released; /* or never kept after all */
-  bool used;     /* by an op of its gradient */
 };
 
 struct memory_made_again { /* an op of a checkpointed region, whose gradient is known by its key */
