@@ -1,6 +1,7 @@
 #include "memory/shards.h"
 
 #include "program/sharded.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum { NO_LAYER = -1, ANY = INT32_MIN };
@@ -31,6 +32,11 @@ static uint32_t *places_of_spans(const struct memory_walk *walk) {
   return places;
 }
 
+/* Bytes that no stream claims in earnest would make sums too large. */
+static bool is_sized(const struct lumos_comm *comm, const struct lumos_group *of) {
+  return comm->bytes >= 0 && comm->bytes <= INT64_C(1) << 44 && of->size > 0;
+}
+
 static void add_collectives(struct memory_walk *walk) {
   const struct lumos_job *job = walk->job;
   const struct lumos_rank *rank = &job->ranks.items[walk->memory->rank];
@@ -46,7 +52,7 @@ static void add_collectives(struct memory_walk *walk) {
     const struct lumos_group *gathers = program_replicas_of(job, task, "all_gather");
     const struct lumos_group *of = gathers != NULL ? gathers : program_replicas_of(job, task, "reduce_scatter");
     const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
-    if (of != NULL && comm->bytes != LUMOS_ABSENT) {
+    if (of != NULL && is_sized(comm, of)) {
       add_event(walk, gathers != NULL ? SHARD_GATHERED : SHARD_SCATTERED, place - 1, task);
       struct memory_shard *event = &walk->shards.items[walk->shards.count - 1];
       event->bytes = comm->bytes;
@@ -73,7 +79,7 @@ static size_t next_event(const struct memory_walk *walk, size_t from, enum memor
 /* Sizes of a changed job are rounded. */
 static bool is_as_large(const struct memory_shard *unit, const struct memory_shard *other) {
   enum { CLOSE = 256 };
-  return llabs((long long)(unit->size - other->size)) <= unit->size / CLOSE;
+  return fabs(unit->size - other->size) <= unit->size / CLOSE;
 }
 
 /* The next of the same unit in the same micro-batch: by layer, or where that is not known, by size. */
@@ -109,7 +115,7 @@ static void size_units(struct memory_walk *walk) {
     if (!gathers && event->kind != SHARD_SCATTERED) {
       continue;
     }
-    event->size = gathers && gathered > 0 ? (int64_t)((__int128)event->bytes * scattered / gathered) : event->bytes;
+    event->size = (double)event->bytes * (gathers && gathered > 0 ? (double)scattered / (double)gathered : 1);
     *other = next_event(walk, *other, gathers ? SHARD_SPLIT : SHARD_CHUNKED, ANY);
     if (*other < walk->shards.count) {
       walk->shards.items[(*other)++].size = event->size;
@@ -134,15 +140,27 @@ void memory_find_shards(struct memory_walk *walk) {
   size_units(walk);
 }
 
+static size_t first_behind(const struct memory_walk *walk) {
+  size_t low = 0, high = walk->shards.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (walk->shards.items[middle].place <= walk->at) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /* Of those that may be the unit's, the first behind the walk's place with its layer; else, of those of no layer, the
  * first for what is of a layer, and the last for what is not. */
 static uint32_t scattered(const struct memory_walk *walk, int32_t micro_batch) {
   int32_t layer = task_at(walk, walk->at)->layer;
   uint32_t found = LUMOS_NONE;
-  for (size_t i = 0; i < walk->shards.count; i++) {
+  for (size_t i = first_behind(walk); i < walk->shards.count; i++) {
     const struct memory_shard *event = &walk->shards.items[i];
-    if (event->kind != SHARD_CHUNKED || event->place <= walk->at ||
-        (micro_batch != ANY && event->micro_batch != micro_batch)) {
+    if (event->kind != SHARD_CHUNKED || (micro_batch != ANY && event->micro_batch != micro_batch)) {
       continue;
     }
     if (layer >= 0 && event->layer == layer) {
@@ -159,15 +177,33 @@ uint32_t memory_scattered_with(const struct memory_walk *walk) {
 
 uint32_t memory_scattered_later(const struct memory_walk *walk) { return scattered(walk, ANY); }
 
-/* The last op of a micro-batch's forward pass; of one layer of it, where that is given. */
-static uint32_t last_forward(const struct memory_walk *walk, int32_t micro_batch, int32_t layer) {
-  uint32_t last = 0;
+/* The last op of each micro-batch's forward pass, and of each layer's. */
+struct ends {
+  struct lumos_numbering numbering;
+  LUMOS_VECTOR(uint32_t) last;
+};
+
+static uint64_t end_key(int32_t micro_batch, int32_t layer) {
+  return lumos_key_pair((uint32_t)micro_batch, (uint32_t)layer);
+}
+
+static void find_ends(const struct memory_walk *walk, struct ends *ends) {
   for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
     const struct lumos_task *task = task_at(walk, i);
-    bool is = task->phase == LUMOS_FORWARD && task->micro_batch == micro_batch;
-    last = is && (layer == ANY || task->layer == layer) ? i : last;
+    const int32_t layers[] = {ANY, task->layer};
+    for (int k = 0; k < 2 && task->phase == LUMOS_FORWARD; k++) {
+      uint32_t number = lumos_number_of(&ends->numbering, end_key(task->micro_batch, layers[k]));
+      if (number >= ends->last.count) {
+        lumos_vector_push(&ends->last, i);
+      }
+      ends->last.items[number] = i;
+    }
   }
-  return last;
+}
+
+static uint32_t last_forward(const struct ends *ends, int32_t micro_batch, int32_t layer) {
+  uint32_t number = lumos_known_number(&ends->numbering, end_key(micro_batch, layer));
+  return number < ends->last.count ? ends->last.items[number] : 0;
 }
 
 /* ---- pieces ---- */
@@ -180,23 +216,23 @@ static void add_piece(struct memory_walk *walk, enum lumos_memory_part part, int
 }
 
 static uint32_t before(const struct memory_walk *walk, size_t event, uint32_t otherwise) {
-  return event < walk->shards.count ? walk->shards.items[event].place - 1 : otherwise;
+  return event < walk->shards.count && walk->shards.items[event].place > 0 ? walk->shards.items[event].place - 1
+                                                                           : otherwise;
 }
 
 /* A unit's parameters, from where they are split to the end of its pass, or of its backward pass. */
-static void add_parameters(struct memory_walk *walk, size_t split, int64_t bytes) {
+static void add_parameters(struct memory_walk *walk, const struct ends *ends, size_t split, int64_t bytes) {
   const struct memory_shard at = walk->shards.items[split];
-  size_t again = next_of_unit(walk, split, SHARD_SPLIT), chunked = next_of_unit(walk, split, SHARD_CHUNKED);
-  uint32_t end = before(walk, chunked, (uint32_t)walk->memory->ops.count);
-  if (at.phase == LUMOS_FORWARD && again < walk->shards.count) {
+  uint32_t end = before(walk, next_of_unit(walk, split, SHARD_CHUNKED), (uint32_t)walk->memory->ops.count);
+  if (at.phase == LUMOS_FORWARD && next_of_unit(walk, split, SHARD_SPLIT) < walk->shards.count) {
     end = at.layer == NO_LAYER ? before(walk, next_event(walk, split + 1, SHARD_SPLIT, at.micro_batch), end)
-                               : last_forward(walk, at.micro_batch, at.layer);
+                               : last_forward(ends, at.micro_batch, at.layer);
   }
   add_piece(walk, LUMOS_MEMORY_PARAMETERS, bytes, at.place, end);
 }
 
 /* What was gathered is split in its turn. */
-static void add_gathered(struct memory_walk *walk) {
+static void add_gathered(struct memory_walk *walk, const struct ends *ends) {
   size_t split = next_event(walk, 0, SHARD_SPLIT, ANY), scatter = next_event(walk, 0, SHARD_SCATTERED, ANY);
   for (size_t g = next_event(walk, 0, SHARD_GATHERED, ANY); g < walk->shards.count;
        g = next_event(walk, g + 1, SHARD_GATHERED, ANY)) {
@@ -211,8 +247,8 @@ static void add_gathered(struct memory_walk *walk) {
       bool forward = next < walk->shards.count && walk->shards.items[next].phase == LUMOS_FORWARD;
       end = at.phase != LUMOS_FORWARD ? at.place
             : forward                 ? before(walk, next, at.place)
-                                      : last_forward(walk, at.micro_batch, ANY);
-      add_parameters(walk, split, gathered.bytes);
+                                      : last_forward(ends, at.micro_batch, ANY);
+      add_parameters(walk, ends, split, gathered.bytes);
       split = next_event(walk, split + 1, SHARD_SPLIT, ANY);
     }
     add_piece(walk, LUMOS_MEMORY_PARAMETERS, gathered.bytes, gathered.place, end);
@@ -239,7 +275,11 @@ static void add_scattered(struct memory_walk *walk) {
 
 void memory_add_shards(struct memory_walk *walk) {
   if (next_event(walk, 0, SHARD_SPLIT, ANY) < walk->shards.count) {
-    add_gathered(walk);
+    struct ends ends = {0};
+    find_ends(walk, &ends);
+    add_gathered(walk, &ends);
     add_scattered(walk);
+    lumos_numbering_free(&ends.numbering);
+    lumos_vector_free(&ends.last);
   }
 }

@@ -71,7 +71,7 @@ struct memory_shard {
   uint32_t place;
   int32_t micro_batch, layer; /* layer: of the unit, negative where it is none */
   int64_t bytes;              /* of a collective: of all shares together */
-  int64_t size;               /* of the unit */
+  double size;                /* of the unit */
   int64_t replicas;
   lumos_string_id format;
   uint8_t kind, phase;
