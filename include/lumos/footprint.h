@@ -47,6 +47,7 @@ struct lumos_footprint {
   int32_t in_flight;                 /* most micro-batches of which something is kept at once */
   uint32_t at;                       /* task at which the peak is reached */
   int64_t parameters;                /* how many there are */
+  bool sharded;     /* replicas have shares of parameters alone: the more there are, the less each needs */
   uint32_t assumed; /* ops of no known rule: they were taken to allocate one output like their inputs */
 };
 

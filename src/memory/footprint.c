@@ -228,6 +228,7 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
     footprint->step = memory.step;
     footprint->parameters = memory.parameters;
     footprint->assumed = memory.assumed;
+    footprint->sharded = memory.sharded;
     find_peak(&memory, constant, footprint);
     find_kept(&memory, footprint);
   }

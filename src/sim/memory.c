@@ -100,10 +100,10 @@ static void put_cure(const struct lumos_job *job, const struct lumos_footprint *
       return;
     }
   }
-  lumos_text_put(text, rest <= capacity ? "recompute activations in the backward pass, or " : "");
-  lumos_text_put(
-      text,
-      "spread the model over more pipeline stages or tensor-parallel ranks; lumos-sim --sweep auto says what fits");
+  lumos_text_format(text,
+                    "%sspread the model over more %s or tensor-parallel ranks; lumos-sim --sweep auto says what fits",
+                    rest <= capacity ? "recompute activations in the backward pass, or " : "",
+                    footprint->sharded ? "data-parallel" : "pipeline stages");
 }
 
 static void note_overflow(struct lumos_job *job, uint32_t rank, const struct lumos_footprint *footprint,

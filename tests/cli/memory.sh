@@ -160,6 +160,8 @@ emulated-cluster --quiet --plain --once --steps 3 --fsdp on $wide --dp 2 recorde
 lumos-sim --sweep layers=4,96 recorded/rank*.json 2>message >swept || fail "the sweep: $(head -c 300 message)"
 [ "$(only configuration swept | jq -c 'select(.layers == 96).fits, select(.layers == 4).fits' | sort | xargs)" = 'false true' ] ||
   fail "the sweep says of what fits: $(only configuration swept | jq -c '[.layers, .memory, .fits]' | xargs)"
+lumos-transform --layers 96 recorded/rank*.json 2>/dev/null | lumos-sim --opportunities off 2>message >job.sim
+grep -q 'does not fit in memory: .*over more data-parallel or tensor-parallel ranks; lumos-sim --sweep auto says what fits$' message || fail "96 layers: $(cat message)"
 # What splits what was gathered is not recorded (FSDP 1, or a library's own): unknown, and said so.
 sed 's/fsdp::split_with_sizes_copy/split/' recorded/rank0.json >alone.json
 lumos-sim --opportunities off alone.json 2>message >job.sim
