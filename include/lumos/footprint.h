@@ -5,7 +5,8 @@
  * autograd keeps of its inputs and outputs for the backward pass, and when that is freed, from recorded shapes and
  * number formats. So they hold for any model whose ops are recorded, and for a job that was changed: its ops have other
  * shapes then, or another order. What a step finds there (parameters, the optimizer's state) follows from the gradients
- * and the optimizer's ops.
+ * and the optimizer's ops; of fully sharded replicas from what they gather and scatter, for as long as PyTorch's
+ * fully_shard holds it (memory/shards.h).
  */
 #ifndef LUMOS_FOOTPRINT_H
 #define LUMOS_FOOTPRINT_H
@@ -32,7 +33,7 @@ enum lumos_memory_state {
   LUMOS_MEMORY_NO_OPTIMIZER, /* no op shows what it keeps */
   LUMOS_MEMORY_CAPTURED,     /* passes run as CUDA graphs, whose ops are not recorded */
   LUMOS_MEMORY_COMPILED,     /* passes are compiled: what they keep between them is not recorded */
-  LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: what they keep of them no op shows */
+  LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: how long they keep them no op shows */
 };
 
 /* Of a rank (index), in one step. */
@@ -45,6 +46,7 @@ struct lumos_footprint {
   int32_t in_flight;                 /* most micro-batches of which something is kept at once */
   uint32_t at;                       /* task at which the peak is reached */
   int64_t parameters;                /* how many there are */
+  bool sharded;     /* replicas have shares of parameters alone: the more there are, the less each needs */
   uint32_t assumed; /* ops of no known rule: they were taken to allocate one output like their inputs */
 };
 

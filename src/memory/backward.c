@@ -1,5 +1,6 @@
 /* The backward pass: gradients take what the gradients before them made, and free what the forward pass kept for
  * them. */
+#include "memory/shards.h"
 #include "memory/walk.h"
 
 /* What the op keeps is free behind its gradient. */
@@ -112,7 +113,8 @@ void memory_count_gradients(struct memory_walk *walk) {
   }
 }
 
-/* The first micro-batch's gradient stays; those of others are added to it. */
+/* The first micro-batch's gradient stays; those of others are added to it. Those that are scattered in each micro-batch
+ * stay until then. */
 void memory_accumulate(struct memory_walk *walk) {
   struct memory_inputs inputs = memory_inputs_of(&walk->shapes, span_at(walk, walk->at));
   if (inputs.count == 0) {
@@ -125,16 +127,19 @@ void memory_accumulate(struct memory_walk *walk) {
     walk->handles.items[found].pending = false;
   }
   uint32_t *left = &walk->left.items[gradient_number(walk, &tensor)];
-  if (*left > 0) {
-    (*left)--;
+  uint32_t scattered = memory_scattered_with(walk);
+  if (*left > 0 || scattered != LUMOS_NONE) {
+    bool first = *left > 0;
+    *left -= first;
     int64_t bytes = rounded(tensor.count * memory_format_size(tensor.format));
     uint32_t piece =
         found == LUMOS_NONE ? memory_add_piece(walk, bytes, LUMOS_MEMORY_GRADIENTS) : walk->handles.items[found].piece;
     struct memory_piece *gradient = &walk->memory->pieces.items[piece];
     gradient->part = LUMOS_MEMORY_GRADIENTS;
-    gradient->end = (uint32_t)walk->memory->ops.count;
-    walk->memory->parameters += tensor.count;
-    walk->memory->parameter_bytes += bytes;
+    scattered = scattered == LUMOS_NONE ? memory_scattered_later(walk) : scattered;
+    gradient->end = scattered == LUMOS_NONE ? (uint32_t)walk->memory->ops.count : scattered;
+    walk->memory->parameters += first ? tensor.count : 0;
+    walk->memory->parameter_bytes += first ? bytes : 0;
   }
 }
 

@@ -1,7 +1,6 @@
 #include "memory/lifetimes.h"
 
 #include "cost/hardware.h"
-#include "program/sharded.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +49,18 @@ static bool has_op(const struct memory_step *memory, const char *part) {
   return any;
 }
 
+/* Is a library's kernel Adam's (Apex: AdamFunctor), which no op shows? */
+static bool has_adam_kernel(const struct memory_step *memory) {
+  const struct lumos_rank *rank = &memory->job->ranks.items[memory->rank];
+  bool any = false;
+  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count && !any; t++) {
+    const struct lumos_task *task = &memory->job->tasks.items[t];
+    any = task->step == memory->step && task->kind == LUMOS_OPTIMIZER &&
+          strstr(lumos_string(memory->job->strings, task->name), "Adam") != NULL;
+  }
+  return any;
+}
+
 /* Numbers that the optimizer keeps for each parameter, by the ops of its step: Adam and its like have a mean (lerp) and
  * a mean square (addcmul), and divide by the root of one (addcdiv). LUMOS_ABSENT: nothing tells. */
 static int64_t states(const struct memory_step *memory) {
@@ -58,6 +69,9 @@ static int64_t states(const struct memory_step *memory) {
   }
   if (has_op(memory, "addcdiv_")) {
     return 1 + (has_op(memory, "lerp_") || has_op(memory, "addcmul_"));
+  }
+  if (memory->sharded && has_adam_kernel(memory)) {
+    return 2;
   }
   return has_op(memory, "SGD") ? 1 : LUMOS_ABSENT;
 }
@@ -206,19 +220,20 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
   int64_t kept = states(&memory);
   struct replicas replicas = replicas_of(&memory);
   bool known = memory.state == LUMOS_MEMORY_KNOWN;
-  *footprint = (struct lumos_footprint){.state = known && program_rank_is_sharded(job, rank) ? LUMOS_MEMORY_SHARDED
-                                                 : known && kept == LUMOS_ABSENT             ? LUMOS_MEMORY_NO_OPTIMIZER
-                                                                                             : memory.state};
+  *footprint =
+      (struct lumos_footprint){.state = known && kept == LUMOS_ABSENT ? LUMOS_MEMORY_NO_OPTIMIZER : memory.state};
   if (footprint->state == LUMOS_MEMORY_KNOWN) {
     int64_t constant[LUMOS_MEMORY_PARTS] = {0};
-    constant[LUMOS_MEMORY_PARAMETERS] = memory.parameter_bytes;
-    constant[LUMOS_MEMORY_OPTIMIZER] = kept * memory.parameter_bytes / (replicas.scattered ? replicas.size : 1);
-    constant[LUMOS_MEMORY_GRADIENTS] =
-        replicas.size > 1 ? memory.parameter_bytes : 0; /* the buckets that are reduced */
+    int64_t parameters = memory.sharded ? memory.share_bytes : memory.parameter_bytes;
+    bool shares = replicas.scattered && !memory.sharded, buckets = replicas.size > 1 && !memory.sharded;
+    constant[LUMOS_MEMORY_PARAMETERS] = parameters;
+    constant[LUMOS_MEMORY_OPTIMIZER] = kept * parameters / (shares ? replicas.size : 1);
+    constant[LUMOS_MEMORY_GRADIENTS] = buckets ? parameters : 0; /* what is reduced */
     constant[LUMOS_MEMORY_LIBRARIES] = workspaces(&memory, device_of(job, rank, hardware));
     footprint->step = memory.step;
     footprint->parameters = memory.parameters;
     footprint->assumed = memory.assumed;
+    footprint->sharded = memory.sharded;
     find_peak(&memory, constant, footprint);
     find_kept(&memory, footprint);
   }

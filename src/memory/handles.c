@@ -26,7 +26,7 @@ static bool fits(const struct memory_walk *walk, const struct memory_handle *han
   const struct memory_tensor *tensor = search->tensor;
   bool known = handle->shape != 0 && tensor->format != FORMAT_NONE;
   if ((tensor->format != FORMAT_NONE && tensor->format != handle->format) || (search->pending && !handle->pending) ||
-      (known && handle->shape != tensor->shape) || (search->exact && !known)) {
+      (known && handle->shape != tensor->shape && !search->reshaped) || (search->exact && !known)) {
     return false;
   }
   if (handle->view == WHOLE) {
@@ -40,7 +40,8 @@ static bool may_be(const struct memory_walk *walk, uint32_t h, const struct memo
   const struct memory_handle *handle = &walk->handles.items[h];
   const struct memory_piece *piece = &walk->memory->pieces.items[handle->piece];
   bool other = search->micro_batch >= 0 && handle->micro_batch >= 0 && search->micro_batch != handle->micro_batch;
-  bool may = !other && fits(walk, handle, search) && (!search->alive || piece->wanted || piece->end == piece->begin);
+  bool unused = piece->end == piece->begin && !(search->reshaped && piece->wanted);
+  bool may = !other && fits(walk, handle, search) && (!search->alive || unused || (piece->wanted && !search->reshaped));
   for (size_t t = 0; may && t < search->taken_count; t++) {
     uint32_t taken = search->taken[t];
     may = taken == LUMOS_NONE || (taken != h && !(search->apart && walk->handles.items[taken].piece == handle->piece));

@@ -8,10 +8,19 @@
 #include "memory/lifetimes.h"
 
 #include "memory/order.h"
+#include "memory/shards.h"
 #include "memory/walk.h"
 #include <stdlib.h>
 
 /* --- What is known of ops beforehand --- */
+
+/* Is it a function's way back? */
+static bool is_gradient(const struct memory_walk *walk, uint32_t place) {
+  static const char end[] = "Backward";
+  const char *name = name_at(walk, place);
+  size_t length = strlen(name), tail = sizeof end - 1;
+  return length > tail && strcmp(name + length - tail, end) == 0;
+}
 
 static void find_rules(struct memory_walk *walk) {
   const struct lumos_rank *rank = &walk->job->ranks.items[walk->memory->rank];
@@ -26,10 +35,13 @@ static void find_rules(struct memory_walk *walk) {
       known[span->name] = memory_rule_of(lumos_string(walk->job->strings, span->name));
     }
     walk->rules[i] = span->kind == LUMOS_SPAN_OP ? known[span->name] : NULL;
+    walk->traits[i] |= walk->rules[i] != NULL && is_gradient(walk, i) ? GRADIENT : 0;
     places[op_at(walk, i)->span - rank->span_first] = i + 1;
     uint32_t around = span->parent == LUMOS_NONE ? 0 : places[span->parent - rank->span_first];
     walk->inside[i] = LUMOS_NONE;
-    if (around > 0) {
+    if (around > 0) { /* a checkpoint's function keeps what it begins with, and computes the rest again */
+      bool unkept = (walk->traits[around - 1] & UNKEPT) != 0 || is_op(walk, around - 1, "CheckpointFunction");
+      walk->traits[i] |= unkept ? UNKEPT : 0;
       const struct memory_rule *rule = walk->rules[around - 1];
       walk->traits[around - 1] |= walk->rules[i] != NULL ? CALLS_OTHERS : 0;
       bool whole = rule != NULL && rule->output != OUTPUT_CALLS && rule->output != OUTPUT_ASSUMED;
@@ -47,7 +59,8 @@ static void find_rules(struct memory_walk *walk) {
 static void find_nodes(struct memory_walk *walk) {
   uint32_t before[2] = {LUMOS_NONE, LUMOS_NONE}; /* forward; done again */
   for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
-    if (span_at(walk, i)->sequence == LUMOS_ABSENT || !is_forward(walk, i) || walk->inside[i] != LUMOS_NONE) {
+    if (span_at(walk, i)->sequence == LUMOS_ABSENT || !is_forward(walk, i) || walk->inside[i] != LUMOS_NONE ||
+        (walk->traits[i] & UNKEPT) != 0) {
       continue;
     }
     uint32_t *last = &before[op_at(walk, i)->node != LUMOS_NONE];
@@ -162,12 +175,46 @@ static bool is_captured(const struct memory_walk *walk) {
   return any;
 }
 
-static bool is_compiled(const struct memory_walk *walk) {
-  bool any = false;
-  for (uint32_t i = 0; i < walk->memory->ops.count && !any; i++) {
-    any = is_op(walk, i, "CompiledFunction") || is_op(walk, i, "CompiledFunctionBackward");
+/* Inductor names a kernel after the ops that are fused in it. Of a sum with dropout it is known what it keeps: a mask
+ * (rules.c). */
+static bool is_dropout(const char *kernel) {
+  static const char beginning[] = "triton_poi_fused_";
+  static const char *const ops[] = {"add", "native", "dropout", "backward", "to", "copy", "view"};
+  bool is = strncmp(kernel, beginning, sizeof beginning - 1) == 0 && strstr(kernel, "dropout") != NULL;
+  for (const char *at = kernel + sizeof beginning - 1; is && *at != '\0'; at += strcspn(at, "_"), at += *at == '_') {
+    size_t length = strcspn(at, "_");
+    bool known = strspn(at, "0123456789") == length;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+      known |= strlen(ops[i]) == length && strncmp(at, ops[i], length) == 0;
+    }
+    is = known;
   }
-  return any;
+  return is;
+}
+
+static bool in_compiled(const struct lumos_job *job, uint32_t task) {
+  uint32_t span = task == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task].span;
+  while (span != LUMOS_NONE &&
+         strcmp(lumos_string(job->strings, job->spans.items[span].name), "CompiledFunction") != 0) {
+    span = job->spans.items[span].parent;
+  }
+  return span != LUMOS_NONE;
+}
+
+/* Is any forward pass compiled but for sums with dropout? */
+static bool is_compiled(const struct memory_walk *walk) {
+  const struct lumos_job *job = walk->job;
+  const struct lumos_rank *rank = &job->ranks.items[walk->memory->rank];
+  bool some = false, more = false;
+  for (uint32_t i = 0; i < walk->memory->ops.count && !some; i++) {
+    some = is_op(walk, i, "CompiledFunction");
+  }
+  for (uint32_t t = rank->task_first; some && t < rank->task_first + rank->task_count && !more; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    more = task->step == walk->memory->step && lumos_on_stream(job, task) && in_compiled(job, task->call) &&
+           !is_dropout(lumos_string(job->strings, task->name));
+  }
+  return more;
 }
 
 void memory_step_read(struct memory_step *memory, const struct lumos_job *job, uint32_t rank) {
@@ -187,6 +234,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   find_rules(&walk);
   find_nodes(&walk);
   memory_find_again(&walk);
+  memory_find_shards(&walk);
   memory_count_gradients(&walk);
   for (walk.at = 0; walk.at < count; walk.at++) {
     step_into(&walk);
@@ -194,11 +242,13 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   memory_close_node(&walk);
   memory_release_rest(&walk);
   add_lists(&walk);
-  memory->state = !has_shapes(&walk)        ? LUMOS_MEMORY_NO_SHAPES
-                  : is_captured(&walk)      ? LUMOS_MEMORY_CAPTURED
-                  : is_compiled(&walk)      ? LUMOS_MEMORY_COMPILED
-                  : memory->parameters == 0 ? LUMOS_MEMORY_NO_GRADIENTS
-                                            : LUMOS_MEMORY_KNOWN;
+  memory_add_shards(&walk);
+  memory->state = !has_shapes(&walk)                            ? LUMOS_MEMORY_NO_SHAPES
+                  : is_captured(&walk)                          ? LUMOS_MEMORY_CAPTURED
+                  : is_compiled(&walk)                          ? LUMOS_MEMORY_COMPILED
+                  : memory->sharded && memory->share_bytes == 0 ? LUMOS_MEMORY_SHARDED
+                  : memory->parameters == 0                     ? LUMOS_MEMORY_NO_GRADIENTS
+                                                                : LUMOS_MEMORY_KNOWN;
   free((void *)walk.rules);
   free(walk.traits);
   free(walk.inside);
@@ -210,6 +260,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   lumos_vector_free(&walk.regions);
   lumos_vector_free(&walk.repeatable);
   lumos_vector_free(&walk.left);
+  lumos_vector_free(&walk.shards);
   memory_again_free(&walk.again);
   lumos_numbering_free(&walk.gradients);
   lumos_numbering_free(&walk.keys);

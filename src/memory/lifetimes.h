@@ -29,7 +29,9 @@ struct memory_step {
   LUMOS_VECTOR(struct memory_piece) pieces;
   int64_t parameters, parameter_bytes; /* numbers, and bytes, of what AccumulateGrad adds up in one micro-batch */
   int64_t largest_parameter;           /* bytes */
+  int64_t share_bytes;                 /* of fully sharded replicas: what each has of the parameters */
   uint32_t assumed;
+  bool sharded; /* replicas have shares of parameters alone */
   enum lumos_memory_state state;
 };
 

@@ -40,9 +40,22 @@ static uint32_t alive(const struct memory_walk *walk, const struct memory_search
   return instead != LUMOS_NONE ? instead : found;
 }
 
+/* Rather than a part of something, what was made since then, is as large, and was not used yet. */
+static uint32_t whole(const struct memory_walk *walk, const struct memory_search *search, uint32_t found) {
+  if (walk->handles.items[found].view != PART) {
+    return found;
+  }
+  struct memory_search other = *search;
+  other.whole = other.alive = other.reshaped = true;
+  other.lowest = found + 1;
+  uint32_t instead = memory_find_handle(walk, &other);
+  return instead != LUMOS_NONE ? instead : found;
+}
+
 /* The inputs of most ops are tensors apart; queries, keys and values may be parts of one. */
 static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule, struct taken *taken) {
-  bool apart = rule->output != OUTPUT_ATTENTION && rule->output != OUTPUT_CALLS && rule->output != OUTPUT_JOINED;
+  bool apart = rule->output != OUTPUT_ATTENTION && rule->output != OUTPUT_JOINED &&
+               (rule->output != OUTPUT_CALLS || rule->keep != 0);
   const struct memory_op *op = op_at(walk, walk->at);
   bool backward = op->node != LUMOS_NONE && !is_forward(walk, walk->at);
   taken->inputs = memory_inputs_of(&walk->shapes, span_at(walk, walk->at));
@@ -62,7 +75,7 @@ static void take_inputs(struct memory_walk *walk, const struct memory_rule *rule
                                    .micro_batch = task_at(walk, walk->at)->micro_batch};
     uint32_t found = memory_find_handle(walk, &search);
     if (found != LUMOS_NONE && !backward && apart) {
-      found = alive(walk, &search, found);
+      found = whole(walk, &search, alive(walk, &search, found));
     }
     if (found == LUMOS_NONE && apart && !walk->again.runs) { /* else the first run keeps it */
       search.apart = backward;
@@ -216,7 +229,8 @@ static struct output output_of(struct memory_walk *walk, const struct memory_rul
       both.beside = rule->keep & KEEP_STATISTICS ? both.count : 0; /* a mask */
       return both;
     case OUTPUT_FIRST:
-      return like(first);
+      return (struct output){first->count, rule->keep & KEEP_STATISTICS ? first->count : 0, first->shape,
+                             first->format}; /* a mask */
     case OUTPUT_TRUTH:
       return (struct output){both.count, 0, both.shape, FORMAT_BOOL};
     case OUTPUT_PRODUCT:

@@ -33,6 +33,7 @@ static const struct memory_rule rules[] = {
     /* copies and fills, whose sizes show inside */
     OP("_to_copy", INNER, 0),
     OP("clone", INNER, 0),
+    OP("contiguous", INNER, 0),
     OP("zeros", INNER, 0),
     OP("zeros_like", INNER, 0),
     OP("new_zeros", INNER, 0),
@@ -45,7 +46,6 @@ static const struct memory_rule rules[] = {
     /* they only call others, or nothing at all */
     OP("to", CALLS, 0),
     OP("reshape", CALLS, 0),
-    OP("contiguous", CALLS, 0),
     OP("flatten", CALLS, 0),
     OP("dropout", CALLS, 0),
     OP("linear", CALLS, 0),
@@ -121,6 +121,7 @@ static const struct memory_rule rules[] = {
     OP("mean", ROWS, 0),
     OP("sum", ROWS, 0),
     OP("amax", ROWS, 0),
+    OP("max", ROWS, 0),
     OP("var", ROWS, KEEP_FIRST),
     OP("all", ONE, 0),
     OP("any", ONE, 0),
@@ -154,6 +155,21 @@ static const struct memory_rule rules[] = {
     OP("empty_strided", NONE, 0),
     OP("new_empty", NONE, 0),
     OP("new_empty_strided", NONE, 0),
+    /* functions of Megatron-LM, and what it calls of other libraries: the weight that a product keeps is a parameter */
+    {"LinearWithGradAccumulationAndAsyncCommunication", OUTPUT_CALLS, KEEP_FIRST},
+    {"FusedRoPEFunc", OUTPUT_FIRST, 0},
+    {"BiasGeLUFunction", OUTPUT_FIRST, KEEP_FIRST},
+    {"_VocabParallelCrossEntropy", OUTPUT_CALLS, KEEP_FIRST},
+    {"FusedRoPEFuncBackward", OUTPUT_FIRST, 0},
+    {"BiasGeLUFunctionBackward", OUTPUT_FIRST, 0},
+    {"flash_attn::_flash_attn_backward", OUTPUT_GRADIENTS, 0},
+    /* a sum with dropout, compiled: a mask is kept (of others nothing is known: lifetimes.c) */
+    {"CompiledFunction", OUTPUT_FIRST, KEEP_STATISTICS},
+    {"CompiledFunctionBackward", OUTPUT_FIRST, 0},
+    /* of fully sharded replicas (shards.c) */
+    {"fsdp::all_gather_copy_in", OUTPUT_NONE, 0},
+    {"fsdp::split_with_sizes_copy", OUTPUT_NONE, 0},
+    {"fsdp::chunk_cat", OUTPUT_NONE, 0},
     /* gradients */
     OP("nll_loss_backward", SECOND, 0),
     OP("_log_softmax_backward_data", FIRST, 0),

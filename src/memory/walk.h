@@ -69,15 +69,28 @@ struct memory_walk {
   LUMOS_VECTOR(uint32_t) heads;   /* by key: the latest keep */
   LUMOS_VECTOR(uint32_t) regions; /* indices in repeatable */
   LUMOS_VECTOR(struct memory_made_again) repeatable;
-  uint32_t at, node, node_handles;  /* the place; the gradient's op that is open, and the handles before it */
-  uint32_t chunk_node, chunk_next;  /* where ops are done again, and the next that was done first */
-  struct lumos_numbering gradients; /* by numbers and format */
-  LUMOS_VECTOR(uint32_t) left;      /* by gradient: how many come that are first ones */
+  uint32_t at, node, node_handles;          /* the place; the gradient's op that is open, and the handles before it */
+  uint32_t chunk_node, chunk_next;          /* where ops are done again, and the next that was done first */
+  struct lumos_numbering gradients;         /* by numbers and format */
+  LUMOS_VECTOR(uint32_t) left;              /* by gradient: how many come that are first ones */
+  LUMOS_VECTOR(struct memory_shard) shards; /* by place */
   struct memory_again again;
   bool measured;
 };
 
-enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8 };
+/* What replicas do about the shares that they have of a unit's parameters (shards.h). */
+enum memory_shard_kind { SHARD_GATHERED, SHARD_SPLIT, SHARD_CHUNKED, SHARD_SCATTERED };
+struct memory_shard {
+  uint32_t place;
+  int32_t micro_batch, layer; /* layer: of the unit, negative where it is none */
+  int64_t bytes;              /* of a collective: of all shares together */
+  double size;                /* of the unit */
+  int64_t replicas;
+  lumos_string_id format;
+  uint8_t kind, phase;
+};
+
+enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8, UNKEPT = 16, GRADIENT = 32 };
 enum {
   LOOK_BACK = 512,
   LOOK_AHEAD = 64,
@@ -110,7 +123,8 @@ static inline bool is_accumulation(const struct memory_walk *walk, uint32_t plac
 /* In the forward pass, or where that is done again. */
 static inline bool is_forward(const struct memory_walk *walk, uint32_t place) {
   return op_at(walk, place)->node == LUMOS_NONE ||
-         (walk->rules[place] != NULL && span_at(walk, place)->sequence != LUMOS_ABSENT);
+         (walk->rules[place] != NULL && span_at(walk, place)->sequence != LUMOS_ABSENT &&
+          (walk->traits[place] & GRADIENT) == 0);
 }
 
 /* Does the op here keep something for its gradient? */
@@ -149,6 +163,7 @@ struct memory_search {
   bool pending, apart; /* apart: nor of the same pieces as these */
   bool whole, exact;   /* no parts; only of sizes that are known to be the same */
   bool alive;          /* kept, or not used yet */
+  bool reshaped;       /* of other sizes, too, and not used yet: a view in between shows in no op */
   int32_t micro_batch; /* and of no other; negative: of any */
 };
 

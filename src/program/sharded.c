@@ -48,17 +48,18 @@ bool program_names_hooks(const struct lumos_job *job) {
   return some;
 }
 
-static bool is_of_replicas(const struct lumos_job *job, const struct lumos_task *task, const char *op) {
+const struct lumos_group *program_replicas_of(const struct lumos_job *job, const struct lumos_task *task,
+                                              const char *op) {
   const struct lumos_comm *comm = &lumos_detail_of(job, task)->comm;
   if (task->kind != LUMOS_COLLECTIVE || strcmp(lumos_string(job->strings, comm->op), op) != 0) {
-    return false;
+    return NULL;
   }
   for (size_t g = 0; g < job->groups.count; g++) {
     if (job->groups.items[g].id == comm->group) {
-      return job->groups.items[g].role == LUMOS_DATA;
+      return job->groups.items[g].role == LUMOS_DATA ? &job->groups.items[g] : NULL;
     }
   }
-  return false;
+  return NULL;
 }
 
 bool program_rank_is_sharded(const struct lumos_job *job, uint32_t rank) {
@@ -67,7 +68,7 @@ bool program_rank_is_sharded(const struct lumos_job *job, uint32_t rank) {
   for (uint32_t t = record->task_first; t < record->task_first + record->task_count && !(forward && back); t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool passes = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD;
-    if (passes && is_of_replicas(job, task, "all_gather")) {
+    if (passes && program_replicas_of(job, task, "all_gather") != NULL) {
       bool hooked = task->call != LUMOS_NONE && program_gathers_before(job, task->call);
       forward |= task->phase == LUMOS_FORWARD;
       back |= task->phase == LUMOS_BACKWARD || hooked;
@@ -110,8 +111,8 @@ uint8_t *program_find_shares(const struct lumos_job *job) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (hooks[t] != LUMOS_NONE) {
       struct hook *hook = &does[hooks[t]];
-      hook->gather = is_of_replicas(job, task, "all_gather") ? task->call : hook->gather;
-      hook->scatter = is_of_replicas(job, task, "reduce_scatter") ? task->call : hook->scatter;
+      hook->gather = program_replicas_of(job, task, "all_gather") != NULL ? task->call : hook->gather;
+      hook->scatter = program_replicas_of(job, task, "reduce_scatter") != NULL ? task->call : hook->scatter;
     }
   }
   for (uint32_t t = 0; t < job->tasks.count; t++) {

@@ -13,6 +13,10 @@
 bool program_rank_is_sharded(const struct lumos_job *job, uint32_t rank);
 bool program_is_fully_sharded(const struct lumos_job *job);
 
+/* The replicas between which a collective task does so; NULL: it does something else. O(groups). */
+const struct lumos_group *program_replicas_of(const struct lumos_job *job, const struct lumos_task *task,
+                                              const char *op);
+
 /* Does any hook name itself? O(spans). */
 bool program_names_hooks(const struct lumos_job *job);
 

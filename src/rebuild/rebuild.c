@@ -1,6 +1,7 @@
 /* A job written anew out of what was recorded of it. */
 #include "base/parallel.h"
 #include "program/parameters.h"
+#include "program/sharded.h"
 #include "rebuild/accumulate.h"
 #include "rebuild/again.h"
 #include "rebuild/alone.h"
@@ -451,6 +452,18 @@ static bool check_inference(const struct lumos_job *job, const struct lumos_rebu
                     option);
 }
 
+/* Where there is one stage, fully sharded replicas gather parameters for each pass and scatter gradients behind it. In a
+ * pipeline PyTorch gathers them once a step and scatters in the last micro-batch (torch/distributed/pipelining/stage.py;
+ * torchtitan leaves parameters whole between passes), of which the recording has no example. */
+static bool check_stages(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  int32_t were = job->models.count == 0 ? 1 : job->models.items[0].sizes.pp;
+  return asked->stages <= 0 || asked->stages == were || !program_is_fully_sharded(job) ||
+         lumos_fail(error,
+                    "--pp %d: the recorded replicas spread their parameters (FSDP), and when those of other stages "
+                    "would gather theirs is not known; record a job with --pp %d, or leave --pp out",
+                    (int)asked->stages, (int)asked->stages);
+}
+
 /* All that a step of an inference does is a pass forward. Without layers nothing says that it is one. */
 static bool lacks_phases(const struct lumos_job *job) {
   bool labelled = job->models.count == 0 || job->models.items[0].layers <= 0;
@@ -482,6 +495,10 @@ static void unlabel_inference(struct lumos_job *job, const struct lumos_rebuild 
   }
 }
 
+static bool check_asked(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
+  return check_inference(job, asked, error) && check_stages(job, asked, error);
+}
+
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
 static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
                         struct lumos_error *error) {
@@ -506,7 +523,7 @@ static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked
 
 static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
                   struct lumos_error *error) {
-  return lumos_edit_begin(job, error) && check_recording(job, error) && check_inference(job, asked, error) &&
+  return lumos_edit_begin(job, error) && check_recording(job, error) && check_asked(job, asked, error) &&
          begin_sizes(job, asked, beginning, error);
 }
 
@@ -575,7 +592,7 @@ void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
 /* What was prepared for it; NULL: it cannot be built, as the error says. */
 static const struct prepared *find_prepared(const struct lumos_rebuild_base *base, const struct lumos_job *job,
                                             const struct lumos_rebuild *asked, struct lumos_error *error) {
-  if (!check_inference(job, asked, error)) {
+  if (!check_asked(job, asked, error)) {
     return NULL;
   }
   const struct prepared *prepared = &base->prepared[way_of(job, asked)];

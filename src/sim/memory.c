@@ -52,7 +52,7 @@ static void note_unknown(struct lumos_job *job, enum lumos_memory_state state, i
       [LUMOS_MEMORY_NO_OPTIMIZER] = "no op shows what its optimizer keeps",
       [LUMOS_MEMORY_CAPTURED] = "CUDA graphs run its passes, and the ops in them are not recorded",
       [LUMOS_MEMORY_COMPILED] = "its passes are compiled, and what they keep is not recorded",
-      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows what they keep of them"};
+      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows for how long"};
   if (state > LUMOS_MEMORY_NO_GRADIENTS && ranks > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text, "how much memory the job needs is unknown: %s", reasons[state]);
@@ -99,10 +99,10 @@ static void put_cure(const struct lumos_job *job, const struct lumos_footprint *
       return;
     }
   }
-  lumos_text_put(text, rest <= capacity ? "recompute activations in the backward pass (--recompute full), or " : "");
-  lumos_text_put(
-      text,
-      "spread the model over more pipeline stages or tensor-parallel ranks; lumos-sim --sweep auto says what fits");
+  lumos_text_format(text,
+                    "%sspread the model over more %s or tensor-parallel ranks; lumos-sim --sweep auto says what fits",
+                    rest <= capacity ? "recompute activations in the backward pass, or " : "",
+                    footprint->sharded ? "data-parallel" : "pipeline stages");
 }
 
 static void note_overflow(struct lumos_job *job, uint32_t rank, const struct lumos_footprint *footprint,

@@ -276,7 +276,10 @@ static bool take_flat(const struct lumos_dimensions *dimensions, bool clears, co
       }
     }
   }
-  double factor = from->of[0] < dimensions->embedding ? dimensions->of_layers : dimensions->parameters;
+  bool of_layer = dimensions->units != NULL
+                      ? lumos_known_number(dimensions->units, (uint64_t)from->of[0]) != LUMOS_NO_NUMBER
+                      : from->of[0] < dimensions->embedding;
+  double factor = of_layer ? dimensions->of_layers : dimensions->parameters;
   double changed = (double)from->of[0] * factor;
   if (from->of[0] >= dimensions->least && changed < (double)(INT64_C(1) << 52)) {
     to->of[0] = (int64_t)(changed + 0.5);

@@ -11,6 +11,7 @@
 #include "transform/sides.h"
 #include "transform/sizes.h"
 
+#include "base/numbering.h"
 #include "base/text.h"
 
 enum { LUMOS_TERM_LETTERS = 13, LUMOS_MOST_TERMS = 16 };
@@ -31,6 +32,9 @@ struct lumos_dimensions {
   int64_t embedding; /* so many parameters; INT64_MAX: not known */
   int64_t
       scatter; /* in how many parts the tokens of what is as wide as the model are, which were whole; 1: as they were */
+  /* Of fully sharded replicas, whose stretches are of a layer, or of all else, which grows as `parameters` then: sizes of
+   * those of a layer; NULL: replicas are not. */
+  const struct lumos_numbering *units;
   struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they stay */
   bool hidden;                      /* the first feature is the model's */
   bool tokens;                      /* there are other numbers of tokens */

@@ -48,6 +48,7 @@ struct reshaping {
   uint8_t *roles;          /* by string: of the group with this id, enum lumos_role */
   double *parameters;      /* by rank: how many times as many it has */
   double of_layers;        /* the same, of layers alone */
+  double of_words;         /* and of embedding and head */
   double activations;      /* the same, of tokens x hidden */
   double *factors;         /* by task on a stream: how many times as much it moves */
   struct shape *were;      /* by task: products and attention; flops 0: none */
@@ -56,9 +57,24 @@ struct reshaping {
   lumos_string_id *ops;    /* by task: what its communication becomes (parts.h); NULL: all stays */
   int64_t unknown, all; /* ns of computing kernels: with shapes that are not understood, or without any; and of all */
   int64_t unshaped;     /* of the unknown: without any */
+  bool sharded;         /* replicas are fully sharded, and then: */
+  struct lumos_numbering units; /* how many parameters a layer has, and a replica's share of it */
 };
 
 /* ---- Parameters ---- */
+
+/* By span: do kernels of a layer come from it? */
+static uint8_t *find_layered(const struct lumos_job *job) {
+  uint8_t *layered = lumos_allocate_zeroed(job->spans.count + 1, 1);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    uint32_t span =
+        lumos_on_stream(job, &job->tasks.items[t]) ? lumos_shaped_op(job, &job->tasks.items[t]) : LUMOS_NONE;
+    if (span != LUMOS_NONE && job->tasks.items[t].part == LUMOS_PART_LAYER) {
+      layered[span] = 1;
+    }
+  }
+  return layered;
+}
 
 /* How many matrices of vocabulary x hidden a rank has. */
 static int32_t count_words(const struct lumos_job *job, const struct lumos_rank *rank, bool untied) {
@@ -107,6 +123,25 @@ static bool updates_shares(const struct reshaping *reshaping) {
   return false;
 }
 
+/* A layer's unit is told by what is gathered, split, put together and scattered in a layer: single vectors. */
+static void find_units(struct reshaping *reshaping) {
+  const struct lumos_job *job = reshaping->job;
+  uint8_t *layered = find_layered(job);
+  for (uint32_t s = 0; s < job->spans.count; s++) {
+    struct program_dimensions inputs[SHAPE_INPUTS];
+    if (layered[s] == 0 || job->spans.items[s].shapes == LUMOS_NO_STRING) {
+      continue;
+    }
+    program_shape_read(lumos_string(job->strings, job->spans.items[s].shapes), inputs);
+    for (int i = 0; i < SHAPE_INPUTS; i++) {
+      if (inputs[i].count == 1) {
+        (void)lumos_number_of(&reshaping->units, (uint64_t)inputs[i].of[0]);
+      }
+    }
+  }
+  free(layered);
+}
+
 static void find_parameters(struct reshaping *reshaping) {
   const struct lumos_job *job = reshaping->job;
   const struct lumos_model_description *model = &job->models.items[0];
@@ -120,6 +155,7 @@ static void find_parameters(struct reshaping *reshaping) {
         stays ? 1 : growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages);
   }
   reshaping->of_layers = growth(reshaping, 1, 0);
+  reshaping->of_words = growth(reshaping, 0, 1);
 }
 
 static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
@@ -171,19 +207,6 @@ static void change_span(struct reshaping *reshaping, const struct place *place, 
   reshaping->strange[number] = cache->strange.items[entry];
 }
 
-/* By span: do kernels of a layer come from it? */
-static uint8_t *find_layered(const struct lumos_job *job) {
-  uint8_t *layered = lumos_allocate_zeroed(job->spans.count + 1, 1);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    uint32_t span =
-        lumos_on_stream(job, &job->tasks.items[t]) ? lumos_shaped_op(job, &job->tasks.items[t]) : LUMOS_NONE;
-    if (span != LUMOS_NONE && job->tasks.items[t].part == LUMOS_PART_LAYER) {
-      layered[span] = 1;
-    }
-  }
-  return layered;
-}
-
 /* Of ranks with as many parameters before and after; returns how many spans have shapes. */
 static size_t change_shapes(struct reshaping *reshaping) {
   enum { LEAST = 16 }; /* times hidden: a stretch of parameters is longer than any dimension of an activation */
@@ -199,12 +222,14 @@ static size_t change_shapes(struct reshaping *reshaping) {
     dimensions.least = LEAST * reshaping->sizes.was[LUMOS_HIDDEN];
   }
   dimensions.of_layers = reshaping->of_layers;
+  dimensions.units = reshaping->sharded ? &reshaping->units : NULL;
   struct lumos_dimensions of_layer = lumos_dimensions_of_layer(&dimensions);
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING && (exchanged == NULL || exchanged[s] == 0)) {
-      dimensions.parameters = of_layer.parameters = reshaping->parameters[span->rank];
+      dimensions.parameters = of_layer.parameters =
+          reshaping->sharded ? reshaping->of_words : reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
       uint32_t class = 2 * lumos_number_of(&classes, key) + layered[s];
       const struct place place = {.anywhere = &dimensions,
@@ -535,7 +560,7 @@ static void note_buckets(const struct reshaping *reshaping) {
   for (size_t r = 0; r < job->ranks.count; r++) {
     changes |= fabs(reshaping->parameters[r] - 1) > 0.01;
   }
-  if (reduces && changes && !changes_owners(&reshaping->sizes) && !program_is_fully_sharded(job)) {
+  if (reduces && changes && !changes_owners(&reshaping->sizes) && !reshaping->sharded) {
     lumos_job_note(reshaping->job, "transform.buckets_kept", LUMOS_WARNING, LUMOS_ABSENT, NULL,
                    "gradients are reduced in as many buckets as recorded, each of another size",
                    "add --bucket-mb with the size that buckets are filled to");
@@ -655,6 +680,10 @@ static bool change(struct reshaping *reshaping, const struct lumos_hardware *har
   __int128 before = sum_of_times(job);
   struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware); /* of the shapes as they were */
   find_products(reshaping, reshaping->were);
+  reshaping->sharded = program_is_fully_sharded(job);
+  if (reshaping->sharded) {
+    find_units(reshaping);
+  }
   find_parameters(reshaping);
   reshaping->activations = ratio(&reshaping->sizes, LUMOS_SEQUENCE) * ratio(&reshaping->sizes, LUMOS_MICRO_BATCH) *
                            ratio(&reshaping->sizes, LUMOS_HIDDEN) * (double)reshaping->sizes.contexts_were /
@@ -709,6 +738,7 @@ static bool reshape(struct lumos_job *job, const struct lumos_sizes *sizes, lumo
   free(reshaping.strange);
   free(reshaping.basis);
   free(reshaping.parameters);
+  lumos_numbering_free(&reshaping.units);
   free(reshaping.factors);
   free(reshaping.were);
   lumos_hardware_free(hardware);

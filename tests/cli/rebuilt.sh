@@ -244,6 +244,23 @@ same expected found "--layers 8: each layer is gathered: $(diff expected found |
 only collective built | grep -F '"op":"all_reduce"' | grep -vqF '"bytes":4,' && fail "a sum of one number has grown with the layers"
 built --hidden 2048
 grep -qF transform.buckets_kept built && fail "--hidden: fully sharded replicas have no buckets"
+# A unit moves what its own parameters take, 2 bytes each: a layer 12 h^2, the root as many as words times h; less than a hundredth more for norms
+# and biases, and what that is the recorded ones tell.
+moved() { # of an all-gather of a layer, and of the root's, in rank 0's forward pass
+  only task "$1" | awk "$field"'/"op":"all_gather"/ && field("rank") == 0 && field("phase") == "forward" { unit = field("layer") == "" ? "root" : "layer"; sub(/.*"bytes":/, ""); print unit, $0 + 0 }' | sort -u
+}
+for change in '--hidden 2048|2048 51200' '--vocab 102400|1024 102400'; do
+  # shellcheck disable=SC2086
+  built ${change%|*}
+  read -r width words <<<"${change#*|}"
+  moved built | awk -v h="$width" -v words="$words" '{ want = 2 * ($1 == "root" ? words * h : 12 * h * h); if ($2 < want || $2 > 1.01 * want) print; n++ } END { if (n != 2) print n, "units" }' >wrong
+  [ ! -s wrong ] || fail "${change%|*}: units gather other bytes than their parameters take: $(xargs <wrong)"
+done
+
+# In a pipeline parameters are gathered at other times, of which nothing is recorded.
+expect 2 lumos-transform --pp 2 --dp 2 graph -o built
+grep -qF 'spread their parameters (FSDP)' message || fail "--pp of fully sharded replicas: $(head -c 300 message)"
+expect 0 lumos-transform --pp 1 --dp 2 graph -o built
 
 # Kernels on a share take as many times as long as it is larger, as far as no other communication is beside them: the median of many.
 built --dp 2

@@ -166,6 +166,7 @@ struct setup {
   const char *folder;    /* for rankN.json.gz and truth.json */
   const char *arguments; /* the command line without the folder, for truth.json */
   bool unseen;           /* what was launched before the recording is not in it, and awaited in its first step */
+  bool memory;           /* memory events of the allocator are recorded */
   bool once;             /* the job is not run without the profiler, too */
   bool quiet, plain;     /* no summary; rankN.json, not compressed */
 };

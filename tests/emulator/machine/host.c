@@ -623,6 +623,18 @@ static void profile(const struct machine *machine, struct device *device, struct
     walk_stack(machine, device, thread);
 }
 
+static void allocate(const struct machine *machine, struct device *device, const struct thread_state *thread,
+                     int64_t bytes) {
+  device->allocated += bytes;
+  const struct memory_record record = {.rank = device->rank,
+                                       .thread = (enum thread)thread->thread,
+                                       .time = thread->time,
+                                       .bytes = bytes,
+                                       .allocated = device->allocated};
+  if (machine->witness->memory)
+    machine->witness->memory(machine->witness->self, &record);
+}
+
 /* Behind an op that no other is around, the host is as slow as in it: behind one that is left out, too. */
 static void skip(struct machine *machine, struct device *device, struct thread_state *thread,
                  const struct instruction *instruction) {
@@ -684,6 +696,9 @@ static bool carry_out(struct machine *machine, struct device *device, struct thr
     case DO_PROFILE:
       profile(machine, device, thread, instruction->time == 1);
       return true;
+    case DO_ALLOCATE:
+      allocate(machine, device, thread, instruction->time);
+      return true;
     case DO_SKIP:
       skip(machine, device, thread, instruction);
       return true;
@@ -697,7 +712,7 @@ static uint32_t places_of(const struct thread_state *thread, const struct instru
   const struct frame_open *around = innermost(thread);
   if (instruction->kind == DO_SKIP)
     return instruction->of.skipped.instructions;
-  if (instruction->kind == DO_SLEEP)
+  if (instruction->kind == DO_SLEEP || instruction->kind == DO_ALLOCATE)
     return 0;
   int frame = instruction->kind == DO_ENTER             ? instruction->frame
               : instruction->kind == DO_LEAVE && around ? around->frame

@@ -97,6 +97,13 @@ struct step_record {
   int64_t host_start, host_end; /* of the main thread's step mark */
 };
 
+/* PyTorch's allocator has given memory of a device out, or taken it back. */
+struct memory_record {
+  int rank;
+  enum thread thread;
+  int64_t time, bytes, allocated; /* bytes: negative where it was taken back; allocated: from then on */
+};
+
 /* Who looks on. Any function may be NULL. host, reach and edge are called for ranks of setup.record_rank only. */
 struct witness {
   void *self;
@@ -108,6 +115,7 @@ struct witness {
   void (*edge)(void *self, const struct edge_record *record);
   void (*step)(void *self, const struct step_record *record); /* after the run, by rank and step */
   void (*profile)(void *self, int rank, bool start, int64_t time);
+  void (*memory)(void *self, const struct memory_record *record);
 };
 
 /* Run the software to its end. `profiled`: DO_PROFILE counts, and recording costs what MECHANISM_PROFILER says. Returns

@@ -257,6 +257,7 @@ struct device {
   struct posted *jobs; /* not taken yet: from first_job on */
   size_t first_job, job_count, job_room;
   bool serving;
+  int64_t allocated; /* bytes */
 
   /* Bits by stream. */
   uint32_t computing, filling, hot, communicating, waiting_group, waiting_pipeline, copying;

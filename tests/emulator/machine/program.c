@@ -121,6 +121,8 @@ void program_query(struct program *program, int event) {
 
 void program_call(struct program *program, enum call call) { append(program, DO_CALL)->call = (uint8_t)call; }
 
+void program_allocate(struct program *program, int64_t bytes) { append(program, DO_ALLOCATE)->time = bytes; }
+
 void program_post(struct program *program, struct job job) { append(program, DO_POST)->of.job = job; }
 
 void program_await(struct program *program) { append(program, DO_AWAIT); }

@@ -102,13 +102,14 @@ enum instruction_kind {
   DO_SYNC_EVENT, /* the thread waits: for the latest record of event, for stream, for the device */
   DO_SYNC_STREAM,
   DO_SYNC_DEVICE,
-  DO_QUERY,   /* cudaEventQuery: has the latest record of event come? */
-  DO_CALL,    /* a call that only takes time: call */
-  DO_POST,    /* job: the autograd thread is to do it */
-  DO_AWAIT,   /* until the autograd thread has done all that was posted */
-  DO_STEP,    /* a step begins: `time` is its number */
-  DO_PROFILE, /* recording starts (`time` 1) or stops (0) */
-  DO_SKIP,    /* nothing: skipped; `name` is of the last op that is left out, NULL: none */
+  DO_QUERY,    /* cudaEventQuery: has the latest record of event come? */
+  DO_CALL,     /* a call that only takes time: call */
+  DO_POST,     /* job: the autograd thread is to do it */
+  DO_AWAIT,    /* until the autograd thread has done all that was posted */
+  DO_STEP,     /* a step begins: `time` is its number */
+  DO_PROFILE,  /* recording starts (`time` 1) or stops (0) */
+  DO_ALLOCATE, /* the allocator gives out `time` bytes, or takes them back: less than 0; in no time */
+  DO_SKIP,     /* nothing: skipped; `name` is of the last op that is left out, NULL: none */
 };
 
 enum { MOST_EVENTS = 288 }; /* of a rank */
@@ -158,6 +159,7 @@ void program_sync(struct program *program, enum instruction_kind kind, int event
 void program_free_used(struct program *program, enum stream stream);
 void program_query(struct program *program, int event);
 void program_call(struct program *program, enum call call);
+void program_allocate(struct program *program, int64_t bytes);
 void program_post(struct program *program, struct job job);
 void program_await(struct program *program);
 void program_mark(struct program *program, enum instruction_kind kind, int64_t number); /* DO_STEP, DO_PROFILE */

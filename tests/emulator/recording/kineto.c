@@ -241,6 +241,7 @@ static void put_trace(struct trace *trace) {
   put_head(trace);
   put_names(trace, start);
   kineto_put_frames(trace);
+  kineto_put_memory(trace);
   put_activities(trace);
   kineto_put_device_annotations(trace);
   int64_t lead = (int64_t)drawn(trace, &irregularities.recording_lead, CHANCE_LEAD);

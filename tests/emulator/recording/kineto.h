@@ -62,6 +62,7 @@ int64_t device_time(const struct trace *trace, int64_t time);
 
 void put_row_start(struct writer *out, const char *category, const char *name, int process, int thread, int64_t start,
                    int64_t duration);
+void kineto_put_memory(const struct trace *trace);
 void put_row_end(struct writer *out);
 void put_flow(struct writer *out, bool starts, const char *category, uint32_t id, int process, int thread,
               int64_t time);

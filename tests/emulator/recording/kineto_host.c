@@ -81,6 +81,30 @@ void kineto_put_frames(const struct trace *trace) {
   }
 }
 
+/* ---- the allocator ---- */
+
+/* What it has from the driver: no more than it once gave out at a time. */
+void kineto_put_memory(const struct trace *trace) {
+  struct writer *out = trace->out;
+  int64_t reserved = 0;
+  for (size_t i = 0; i < trace->rows->memory.count; i++) {
+    const struct memory_row *row = &trace->rows->memory.items[i];
+    reserved = row->allocated > reserved ? row->allocated : reserved;
+    PUT(out,
+        "  {\n    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\",\n    \"pid\": ");
+    put_integer(out, trace->process);
+    put_number(out, ", \"tid\": ", thread_of(trace, row->thread));
+    PUT(out, ",\n    \"ts\": ");
+    put_microseconds(out, host_time(trace, row->time));
+    put_number(out, ",\n    \"args\": {\n      \"Total Reserved\": ", reserved);
+    put_number(out, ", \"Total Allocated\": ", row->allocated);
+    put_number(out, ", \"Bytes\": ", row->bytes);
+    put_number(out, ", \"Device Id\": ", trace->device);
+    PUT(out, ", \"Device Type\": 1, \"Addr\": 140067339239424, \"finished\": false");
+    put_row_end(out);
+  }
+}
+
 /* ---- calls ---- */
 
 static const struct call_kind {

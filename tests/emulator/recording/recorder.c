@@ -264,6 +264,13 @@ static void see_step(void *self, const struct step_record *record) {
   PUSH(run->recorder->steps[run->number], *record);
 }
 
+static void see_memory(void *self, const struct memory_record *record) {
+  struct rank_rows *rows = rows_of(recorder_of(self), record->rank);
+  if (rows != NULL && within(rows, record->time)) {
+    PUSH(rows->memory, (struct memory_row){record->time, record->bytes, record->allocated, (uint8_t)record->thread});
+  }
+}
+
 static void see_profile(void *self, int rank, bool start, int64_t time) {
   struct rank_rows *rows = rows_of(recorder_of(self), rank);
   if (rows != NULL) {
@@ -311,6 +318,7 @@ void recorder_free(struct recorder *recorder) {
     free(rows->device.items);
     free(rows->reaches.items);
     free(rows->edges.items);
+    free(rows->memory.items);
     free(rows->p2p_before);
   }
   pool_free(&recorder->names);
@@ -339,6 +347,7 @@ struct witness recorder_witness(struct recorder *recorder, bool profiled) {
     witness.transfer = see_transfer;
     witness.edge = see_edge;
     witness.profile = see_profile;
+    witness.memory = see_memory;
   }
   return witness;
 }

@@ -63,6 +63,12 @@ struct reach_row {
   uint8_t stream;
 };
 
+/* The allocator holds so much from then on. */
+struct memory_row {
+  int64_t time, bytes, allocated;
+  uint8_t thread;
+};
+
 struct edge_row {
   uint32_t from, to;
   bool binding;
@@ -80,6 +86,7 @@ struct rank_rows {
   ROWS(struct device_row) device;
   ROWS(struct reach_row) reaches; /* where synchronisation is recorded */
   ROWS(struct edge_row) edges;
+  ROWS(struct memory_row) memory;
   int64_t *p2p_before; /* point-to-point kernels before the window, by communicator */
 };
 

@@ -41,6 +41,11 @@ for others in '' '--dp 2 --pp 2' '--dp 2 --schedule zb-h1' '--dp 2 --distributed
 done
 takes --fsdp on --dp 2 --recompute full --leave-out gradients
 takes --fsdp on --dp 2 --recompute selective
+takes --memory on --fsdp on --dp 2 --recompute full
+for others in '--dp 2' '--fsdp on --dp 2 --tp 2' '--fsdp on --dp 2 --recompute selective' '--fsdp on --dp 2 --leave-out norm'; do
+  # shellcheck disable=SC2086
+  refuses '--memory: with --fsdp' --memory on $others
+done
 for others in '--dp 2 --fsdp on' '--graphs layers' '--graphs passes'; do
   # shellcheck disable=SC2086
   refuses '--cp: without --fsdp and --graphs' --cp 2 $others

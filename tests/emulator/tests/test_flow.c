@@ -111,6 +111,7 @@ static void take(void *self, enum thread thread, const struct instruction *instr
     case DO_AWAIT:
     case DO_STEP:
     case DO_PROFILE:
+    case DO_ALLOCATE:
     case DO_SKIP:
     case DO_LAUNCH_GRAPH: /* what it launches follows */
       break;

@@ -743,6 +743,7 @@ static void check_order(void *self, enum thread thread, const struct instruction
     case DO_SYNC_DEVICE:
     case DO_CALL:
     case DO_POST:
+    case DO_ALLOCATE:
     case DO_SKIP:
     case DO_LAUNCH_GRAPH:
       break;

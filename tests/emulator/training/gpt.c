@@ -97,6 +97,7 @@ static void model_forward(struct block *to) {
   module_leave(to);
   if (to->chunk->has_head)
     head_forward(to);
+  fsdp_leave(to);
   for (int i = 0; i < AROUND; i++)
     module_leave(to);
 }
@@ -277,6 +278,7 @@ static void begin_step(const struct block *to) {
   if (to->setup->unseen && to->step == to->setup->warmup)
     program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
   spend(to, NS_STEP);
+  fsdp_begin(to);
   gradients_clear(to);
   frame_enter(to, schedule_frame(to->setup));
 }

@@ -99,15 +99,18 @@ void embedding_forward(struct block *to) {
   module_enter(to, MODULE_WORDS, 0);
   spend(to, NS_CALL);
   node_forward(to, &embedding_node, shape(to, SHAPE_EMBEDDING));
+  hold(to, TENSOR_HIDDEN);
   op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING_SELECT), piece(to, PIECE_EMBEDDING));
   op_leave(to);
   reduce_forward(to);
   module_leave(to);
   op_enter(to, "aten::contiguous", shape(to, SHAPE_EMBEDDING_COPY));
   node_forward(to, &copy_node, shape(to, SHAPE_EMBEDDING_COPY));
+  hold(to, TENSOR_HIDDEN);
   op_run(to, "aten::copy_", shape(to, SHAPE_EMBEDDING_COPY), piece(to, PIECE_EMBEDDING_COPY));
   op_leave(to);
   op_leave(to);
+  release(to, TENSOR_HIDDEN); /* as it was before */
   spend(to, NS_PYTHON);
   module_leave(to);
 }
@@ -120,17 +123,23 @@ void embedding_backward(struct block *to) {
     return;
   }
   node_backward(to, &copy_node, NODE_EMBEDDING_COPY, shape(to, SHAPE_HIDDEN_SHARD));
+  hold(to, TENSOR_HIDDEN);
   op_run(to, "aten::copy_", shape(to, SHAPE_EMBEDDING_COPY), piece(to, PIECE_EMBEDDING_COPY));
   node_leave_backward(to);
+  release(to, TENSOR_HIDDEN);
   reduce_backward(to, NODE_EMBEDDING_REDUCE);
   node_backward(to, &embedding_node, NODE_EMBEDDING, shape(to, SHAPE_EMBEDDING_GRADIENT));
   op_enter(to, "aten::embedding_dense_backward", shape(to, SHAPE_EMBEDDING_BACKWARD));
   spend(to, NS_CALL);
   launch(to, piece(to, PIECE_EMBEDDING_SORT));
   spend(to, NS_LINE);
+  hold_weight(to, LINEAR_HEAD);
   launch(to, piece(to, PIECE_EMBEDDING_BACKWARD));
   op_leave(to);
   node_leave_backward(to);
+  release(to, TENSOR_HIDDEN);
+  if (to->chunk->has_head) /* it is added to the head's, whose weight is the same */
+    release_weight(to, LINEAR_HEAD);
   gradient_accumulate(to, slot, shape(to, SHAPE_EMBEDDING_WEIGHT), piece(to, PIECE_EMBEDDING_ADD));
 }
 
@@ -161,6 +170,7 @@ static void cross_entropy_forward(const struct block *to) {
   node_forward(to, &loss_node, shape(to, SHAPE_LOSS_OF_LOGITS));
   loss_run(to, "aten::max", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_MAX);
   loss_reduce(to);
+  hold(to, TENSOR_LOGITS_FLOAT);
   loss_run(to, "aten::exp", SHAPE_LOGITS_FLOAT, PIECE_LOGITS_EXP);
   loss_run(to, "aten::index", SHAPE_LOSS_OF_LOGITS, PIECE_LOSS_GATHER);
   loss_reduce(to);
@@ -196,10 +206,13 @@ void head_forward(struct block *to) {
   if (to->setup->scarce_memory)
     make_room(to);
   node_forward(to, &float_node, shape(to, SHAPE_LOGITS_TO_FLOAT));
+  hold(to, TENSOR_LOGITS_FLOAT);
   op_run(to, "aten::copy_", shape(to, SHAPE_LOGITS_TO_FLOAT), piece(to, PIECE_LOGITS_TO_FLOAT));
   op_leave(to);
   op_leave(to);
   cross_entropy_forward(to);
+  release(to, TENSOR_LOGITS_FLOAT); /* only the exponentials are kept; the module's function holds the logits so long */
+  release(to, TENSOR_LOGITS);
 }
 
 /* Of a micro-batch, outside the model. */
@@ -224,12 +237,16 @@ static void loss_backward(const struct block *to) {
   op_run(to, "aten::div", shape(to, SHAPE_LOSS_DIVIDE), piece(to, PIECE_LOSS_SCALE));
   node_leave_backward(to);
   node_backward(to, &loss_node, NODE_LOSS, shape(to, SHAPE_LOSS));
+  hold(to, TENSOR_LOGITS_FLOAT);
   op_run(to, "aten::mul", shape(to, SHAPE_LOGITS_SCALE), piece(to, PIECE_SOFTMAX_BACKWARD));
   node_leave_backward(to);
+  release(to, TENSOR_LOGITS_FLOAT);
   node_backward(to, &float_node, NODE_LOGITS_TO_FLOAT, shape(to, SHAPE_LOGITS_FLOAT));
+  hold(to, TENSOR_LOGITS);
   op_run_inside(to, "aten::_to_copy", "aten::copy_", shape(to, SHAPE_LOGITS_TO_BFLOAT),
                 piece(to, PIECE_LOGITS_TO_BFLOAT));
   node_leave_backward(to);
+  release(to, TENSOR_LOGITS_FLOAT);
 }
 
 void head_backward(struct block *to) {

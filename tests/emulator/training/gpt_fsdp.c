@@ -53,27 +53,40 @@ static void run_on(const struct block *to, enum stream stream, const char *op, e
   op_leave(to);
 }
 
+static int before_in_forward(const struct block *to, int unit) {
+  return unit == unit_at(to, 0) ? root_of(to) : unit + 1;
+}
+
 /* Labelled as what asks for it. */
 static void gather(const struct block *to, int unit) {
   int64_t elements = elements_of(to, unit);
   unit_enter(to, SPAN_GATHER, unit);
   op_enter(to, "fsdp::all_gather_copy_in", NULL);
+  hold_bytes(to, 2 * elements / to->setup->parallel.data); /* the share, cast, until it is copied to its place */
   run_on(to, STREAM_GATHER, "aten::_foreach_copy_", KERNEL_SHARE_CAST, elements / to->setup->parallel.data);
+  hold_bytes(to, 2 * elements);
   op_leave(to);
+  release_bytes(to, 2 * elements / to->setup->parallel.data);
   collective_start_from(to, STREAM_GATHER, STREAM_DATA, message_of(to, ROLE_DATA, ALL_GATHER, elements, false),
                         gathered(unit));
   op_leave(to);
 }
 
-/* What was gathered becomes the unit's parameters. In the forward pass the copy may run while the next is gathered. */
+/* What was gathered becomes the unit's parameters. In the forward pass the copy may run while the next is gathered, so
+ * what was gathered is held until the next unit's has come. */
 static void open_unit(const struct block *from, int unit, bool forward) {
   struct block to = labelled(from, unit);
-  if (forward && unit != root_of(&to))
+  if (forward && unit != root_of(&to)) {
     event_wait(&to, STREAM_GATHER, EVENT_SPLIT);
+    release_bytes(&to, 2 * elements_of(&to, before_in_forward(&to, unit)));
+  }
+  hold_bytes(&to, 2 * elements_of(&to, unit));
   unit_enter(&to, SPAN_SPLIT, unit);
   event_wait(&to, STREAM_COMPUTE, gathered(unit));
   run_on(&to, STREAM_COMPUTE, "fsdp::split_with_sizes_copy", KERNEL_SPLIT, elements_of(&to, unit));
   op_leave(&to);
+  if (!forward)
+    release_bytes(&to, 2 * elements_of(&to, unit));
   if (forward && unit == unit_at(&to, to.chunk->layers - 1))
     return; /* nothing is gathered behind the last layer */
   event_record(&to, EVENT_SPLIT, STREAM_COMPUTE);
@@ -108,6 +121,17 @@ void fsdp_layer_forward(const struct block *to, int place) {
   op_leave(to);
 }
 
+void fsdp_layer_leave(const struct block *to, int place) {
+  if (to->setup->parallel.fully_sharded)
+    release_bytes(to, 2 * elements_of(to, unit_at(to, place)));
+}
+
+/* What was gathered last. */
+void fsdp_leave(const struct block *to) {
+  if (to->setup->parallel.fully_sharded)
+    release_bytes(to, 2 * elements_of(to, unit_at(to, to->chunk->layers - 1)));
+}
+
 static void prefetch(const struct block *to, int place) {
   if (place < 0)
     return;
@@ -135,14 +159,35 @@ void fsdp_layer_backward(const struct block *to, int place) {
   op_leave(&own);
 }
 
+/* In float32, of parameters or their gradients. */
+static int64_t share_of(const struct block *to, int unit) {
+  return 4 * elements_of(to, unit) / to->setup->parallel.data;
+}
+
+/* Of weights alone: those of biases and norms are never counted. */
+static void release_gradients(const struct block *to, int unit) {
+  if (unit == root_of(to)) {
+    release_weight(to, LINEAR_HEAD);
+    return;
+  }
+  for (int linear = 0; linear < LAYER_LINEARS; linear++)
+    release_weight(to, (enum linear)linear);
+}
+
 /* The copy into one tensor waits for the sum before it, whose memory it may take. */
 static void reduce(const struct block *from, int unit) {
   struct block to = labelled(from, unit);
   int64_t elements = elements_of(&to, unit);
   unit_enter(&to, SPAN_REDUCE, unit);
-  if (unit > 0)
+  release_bytes(&to, 2 * elements); /* the unit's parameters */
+  if (unit > 0) {
     event_wait(&to, STREAM_COMPUTE, EVENT_REDUCED);
+    release_bytes(&to, 4 * elements_of(&to, unit - 1));
+  }
+  hold_bytes(&to, 4 * elements);
   run_on(&to, STREAM_COMPUTE, "fsdp::chunk_cat", KERNEL_CHUNKS, elements);
+  release_gradients(&to, unit);
+  hold_bytes(&to, share_of(&to, unit));
   event_record(&to, EVENT_CHUNKS, STREAM_COMPUTE);
   event_wait(&to, STREAM_REDUCE, EVENT_CHUNKS);
   collective_start_from(&to, STREAM_REDUCE, STREAM_DATA, message_of(&to, ROLE_DATA, REDUCE_SCATTER, elements, true),
@@ -150,8 +195,10 @@ static void reduce(const struct block *from, int unit) {
   event_wait(&to, STREAM_REDUCE, reduced(unit));
   if (unit != root_of(&to))
     event_record(&to, EVENT_REDUCED, STREAM_REDUCE);
-  if (to.micro_batch > 0)
+  if (to.micro_batch > 0) {
     run_on(&to, STREAM_REDUCE, "aten::add_", KERNEL_SHARE_ADD, elements / to.setup->parallel.data);
+    release_bytes(&to, share_of(&to, unit));
+  }
   op_leave(&to);
 }
 
@@ -169,6 +216,34 @@ void fsdp_reduce(const struct block *to) {
   reduce(to, root_of(to));
   event_record(to, EVENT_SUMMED, STREAM_REDUCE);
   event_wait(to, STREAM_COMPUTE, EVENT_SUMMED);
+  release_bytes(to, 4 * elements_of(to, root_of(to)));
+}
+
+/* ---- shares ---- */
+
+/* Before the first step there are the parameters; before the others' passes the gradients go. */
+void fsdp_begin(const struct block *from) {
+  struct block to = *from;
+  to.chunk = from->plan->chunks;
+  if (!to.setup->parallel.fully_sharded)
+    return;
+  if (to.step == 0)
+    hold_libraries(&to);
+  for (int unit = 0; unit <= root_of(&to); unit++) {
+    if (to.step == 0)
+      hold_bytes(&to, share_of(&to, unit));
+    else
+      release_bytes(&to, share_of(&to, unit));
+  }
+}
+
+/* The optimizer makes a mean and a mean square in its first step. */
+void fsdp_update(const struct block *from) {
+  struct block to = *from;
+  to.chunk = from->plan->chunks;
+  for (int unit = 0; to.setup->parallel.fully_sharded && to.step == 0 && unit <= root_of(&to); unit++)
+    for (int i = 0; i < 2; i++)
+      hold_bytes(&to, share_of(&to, unit));
 }
 
 /* ---- names ---- */

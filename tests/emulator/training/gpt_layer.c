@@ -95,6 +95,7 @@ void linear_forward(const struct block *to, const struct linear_use *use, const 
     tensor_run(to, ALL_GATHER);
   transpose(to, shapes[SHAPE_WEIGHT]);
   multiply(to, &products[PRODUCT_FORWARD], product_shapes(to, use->linear, PRODUCT_FORWARD), false);
+  hold_output(to, use->linear);
   op_leave(to);
   frame_leave(to);
 }
@@ -132,6 +133,8 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
     multiply_weight(to, use, products);
   if (reduces)
     tensor_wait(to);
+  hold_gradients(to, use->linear);
+  release_linear(to, use->linear);
   if (!use->add) {
     node_leave_backward(to);
     return;
@@ -214,15 +217,31 @@ void norm_forward(const struct block *to, const struct node_names *names, int wh
   spend(to, NS_CALL);
   op_enter(to, "aten::layer_norm", shape(to, SHAPE_NORM));
   node_forward(to, names, shape(to, SHAPE_NORM));
+  hold(to, TENSOR_HIDDEN);
+  hold(to, TENSOR_ROW_NUMBERS);
+  hold(to, TENSOR_ROW_NUMBERS);
   launch(to, work);
   op_leave(to);
   op_leave(to);
+  release_unkept(to, TENSOR_ROW_NUMBERS);
+  release_unkept(to, TENSOR_ROW_NUMBERS);
   module_leave(to);
+}
+
+/* Dropout keeps a mask; what is added is not kept. */
+static void hold_made(const struct block *to, enum layer_node node) {
+  bool drops = node == NODE_DROPOUT_ADD_1 || node == NODE_DROPOUT_ADD_2;
+  hold(to, drops ? TENSOR_HIDDEN : node == NODE_GELU ? TENSOR_FFN : TENSOR_HEADS);
+  if (drops) {
+    hold(to, TENSOR_MASK);
+    release_unkept(to, TENSOR_MASK);
+  }
 }
 
 void node_run(const struct block *to, enum layer_node node, enum shape inputs, enum layer_piece piece) {
   spend(to, NS_LINE);
   node_forward(to, &nodes[node], shape(to, inputs));
+  hold_made(to, node);
   launch(to, &to->kernels->pieces[piece]);
   op_leave(to);
 }
@@ -270,6 +289,7 @@ static void copy_heads(const struct block *to) {
   op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), own);
   for (int i = 0; i < 2; i++)
     op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_KEYS_COPY), keys);
+  hold(to, TENSOR_QKV);
 }
 
 static void core_forward(const struct block *to) {
@@ -284,10 +304,13 @@ static void core_forward(const struct block *to) {
     gather_keys(to);
     copy_heads(to);
   }
+  hold(to, TENSOR_HEADS);
+  hold(to, TENSOR_HEAD_NUMBERS);
   op_run(to, "flash_attn::_flash_attn_forward", shape(to, SHAPE_ATTENTION_FORWARD), &pieces[PIECE_ATTENTION]);
   op_leave(to);
   op_enter(to, "aten::contiguous", shape(to, SHAPE_CONTEXT_COPY));
   node_forward(to, &nodes[NODE_CONTEXT], shape(to, SHAPE_CONTEXT_COPY));
+  hold(to, TENSOR_HEADS);
   op_run(to, "aten::copy_", shape(to, SHAPE_CONTEXT_COPY), &pieces[PIECE_HEADS_COPY]);
   op_leave(to);
   op_leave(to);
@@ -320,6 +343,7 @@ static void attention_forward(const struct block *to) {
   module_enter(to, MODULE_ATTENTION, 0);
   spend(to, NS_PYTHON);
   forward_product(to, LINEAR_QKV);
+  release_unkept(to, TENSOR_HIDDEN);
   node_forward(to, &nodes[NODE_SPLIT], shape(to, SHAPE_QKV_SPLIT));
   op_leave(to);
   frame_enter(to, "megatron/core/models/common/embeddings/rope_utils.py(190): apply_rotary_pos_emb");
@@ -331,6 +355,13 @@ static void attention_forward(const struct block *to) {
   core_checkpoint_forward(to);
   forward_product(to, LINEAR_PROJECTION);
   spend(to, NS_PYTHON);
+  release(to, TENSOR_QKV); /* values are a view of it; as queries and keys, a local of the module's function */
+  release(to, TENSOR_HEADS);
+  release(to, TENSOR_HEADS);
+  release_unkept(to, TENSOR_QKV);
+  release_unkept(to, TENSOR_HEADS);
+  release_unkept(to, TENSOR_HEADS);
+  release_unkept(to, TENSOR_HEAD_NUMBERS);
   module_leave(to);
 }
 
@@ -342,10 +373,13 @@ static void mlp_forward(const struct block *to) {
   module_enter(to, MODULE_MLP, 0);
   spend(to, NS_PYTHON);
   forward_product(to, LINEAR_FC1);
+  release_unkept(to, TENSOR_HIDDEN);
   frame_enter(to, "megatron/core/fusions/fused_bias_gelu.py(85): bias_gelu_impl");
   node_run(to, NODE_GELU, SHAPE_GELU, PIECE_GELU);
   frame_leave(to);
+  release_unkept(to, TENSOR_FFN);
   forward_product(to, LINEAR_FC2);
+  release_unkept(to, TENSOR_FFN);
   spend(to, NS_PYTHON);
   module_leave(to);
 }
@@ -354,6 +388,7 @@ static void dropout_add_forward(const struct block *to, enum layer_node node) {
   frame_enter(to, "megatron/core/fusions/fused_bias_dropout.py(70): bias_dropout_add_fused_train");
   frame_enter(to, "torch/_dynamo/eval_frame.py(738): _fn");
   node_run(to, node, SHAPE_DROPOUT_ADD, PIECE_DROPOUT_ADD);
+  release(to, TENSOR_HIDDEN); /* the product that was added */
   frame_leave(to);
   frame_leave(to);
 }
@@ -365,6 +400,7 @@ static void body_forward(const struct block *to) {
   norm_forward(to, &nodes[NODE_NORM_2], 1, &to->kernels->pieces[PIECE_NORM_2]);
   mlp_forward(to);
   dropout_add_forward(to, NODE_DROPOUT_ADD_2);
+  release_unkept(to, TENSOR_HIDDEN); /* the sum behind attention */
 }
 
 static void enter_layer(struct block *to, int place) {
@@ -397,6 +433,7 @@ void layer_forward(struct block *to, int place) {
     module_enter(to, MODULE_CHECKPOINT, 0);
     fsdp_layer_forward(to, place);
     checkpoint_forward(to);
+    fsdp_layer_leave(to, place);
     module_leave(to);
   } else if (checkpoints) {
     checkpoint_forward(to);
@@ -406,6 +443,7 @@ void layer_forward(struct block *to, int place) {
     spend(to, NS_PYTHON);
     body_forward(to);
     spend(to, NS_PYTHON);
+    fsdp_layer_leave(to, place);
     module_leave(to);
   }
   graph_leave(to, &capture);
@@ -418,13 +456,22 @@ void norm_backward(const struct block *to, const struct node_names *names, int n
   node_backward(to, names, node, shape(to, SHAPE_HIDDEN_SHARD));
   op_enter(to, "aten::native_layer_norm_backward", shape(to, SHAPE_NORM_BACKWARD));
   spend(to, NS_LINE);
+  hold(to, TENSOR_HIDDEN);
   launch(to, input);
   launch(to, weight);
   op_leave(to);
   op_leave(to);
+  release(to, TENSOR_HIDDEN); /* the gradient, what was kept, and what was found of its rows */
+  release(to, TENSOR_HIDDEN);
+  release(to, TENSOR_ROW_NUMBERS);
+  release(to, TENSOR_ROW_NUMBERS);
   /* The residual's gradient joins: the engine sums what comes to one node from two. */
-  if (add)
+  if (add) {
+    hold(to, TENSOR_HIDDEN);
     op_run(to, "aten::add", shape(to, SHAPE_ADD), add);
+    release(to, TENSOR_HIDDEN);
+    release(to, TENSOR_HIDDEN);
+  }
   op_leave(to);
   spend(to, NS_LINE);
 }
@@ -441,9 +488,14 @@ static void fused_backward(const struct block *to, enum layer_node node, enum sh
                            enum layer_piece piece, enum layer_piece bias) {
   node_backward(to, &nodes[node], (int)node, shape(to, inputs));
   spend(to, NS_LINE);
+  bool drops = node != NODE_GELU;
+  hold(to, drops ? TENSOR_HIDDEN : TENSOR_FFN);
   launch(to, &to->kernels->pieces[piece]);
   op_run(to, "aten::sum", shape(to, sum), &to->kernels->pieces[bias]);
   node_leave_backward(to);
+  release(to, drops ? TENSOR_MASK : TENSOR_FFN); /* what was kept; the residual's gradient stays */
+  if (!drops)
+    release(to, TENSOR_FFN);
 }
 
 /* Without experts, up to the norm before. */
@@ -467,8 +519,10 @@ static void mlp_backward(const struct block *to) {
 
 static void rotary_backward(const struct block *to, enum layer_node node) {
   node_backward(to, &nodes[node], (int)node, shape(to, SHAPE_HEADS));
+  hold(to, TENSOR_HEADS);
   launch(to, &to->kernels->pieces[PIECE_ROTARY_BACKWARD]);
   node_leave_backward(to);
+  release(to, TENSOR_HEADS);
 }
 
 /* What is computed again takes its numbers from the thread that does so, in that order: the last layer first. */
@@ -507,15 +561,25 @@ static void core_backward(const struct block *to) {
   if (has_group(to, ROLE_CONTEXT))
     gather_keys(to); /* they were not kept */
   op_run_inside(to, "aten::contiguous", "aten::copy_", shape(to, SHAPE_HEADS_COPY), &pieces[PIECE_HEADS_COPY]);
+  hold(to, TENSOR_HEADS);
   op_enter(to, "flash_attn::_flash_attn_backward", shape(to, SHAPE_ATTENTION_BACKWARD));
   spend(to, NS_CALL);
+  hold(to, TENSOR_QKV);
+  hold(to, TENSOR_HEADS_FLOAT); /* sums for queries, and of rows: while it runs */
+  hold(to, TENSOR_HEAD_NUMBERS);
   launch(to, &pieces[PIECE_ATTENTION_DOT]);
   launch(to, &pieces[PIECE_ATTENTION_BACKWARD]);
   launch(to, &pieces[PIECE_ATTENTION_CONVERT]);
+  release(to, TENSOR_HEADS_FLOAT);
+  release(to, TENSOR_HEAD_NUMBERS);
   op_leave(to);
   if (has_group(to, ROLE_CONTEXT))
     scatter_keys(to);
   node_leave_backward(to);
+  release(to, TENSOR_QKV); /* what was kept: inputs, output and its numbers; the gradient and its copy */
+  for (int i = 0; i < 3; i++)
+    release(to, TENSOR_HEADS);
+  release(to, TENSOR_HEAD_NUMBERS);
 }
 
 static void core_checkpoint_backward(const struct block *to) {
@@ -536,9 +600,11 @@ static void queries_backward(const struct block *to) {
   rotary_backward(to, NODE_ROTARY_KEY);
   rotary_backward(to, NODE_ROTARY_QUERY);
   node_backward(to, &nodes[NODE_SPLIT], NODE_SPLIT, shape(to, SHAPE_QKV_PARTS));
+  hold(to, TENSOR_QKV);
   op_run(to, "aten::cat", shape(to, SHAPE_QKV_CAT), &to->kernels->pieces[PIECE_QKV_CONCATENATE]);
   op_run(to, "aten::sum", shape(to, SHAPE_QKV_SUM), &to->kernels->pieces[PIECE_BIAS_QKV]);
   node_leave_backward(to);
+  release(to, TENSOR_QKV);
 }
 
 static void attention_backward(const struct block *to) {
@@ -591,6 +657,7 @@ static void checkpoint_backward(struct block *to, int place) {
   attention_backward(to);
   engine_leave(to, 1, SHAPE_HIDDEN_SHARD);
   node_leave_backward(to);
+  release(to, TENSOR_HIDDEN); /* what was computed again in the end */
 }
 
 void layer_backward(struct block *to, int place) {

@@ -232,6 +232,7 @@ void optimizer_step(const struct block *to) {
   annotate(to, "Optimizer.step#FusedAdam.step");
   frame_enter(to, "apex/optimizers/fused_adam.py(127): step");
   spend(to, NS_OPTIMIZER);
+  fsdp_update(to);
   run_lists(to, KERNEL_ADAM, owned_parameters(to));
   frame_leave(to);
   op_leave(to);

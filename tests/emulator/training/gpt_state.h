@@ -633,13 +633,44 @@ void head_forward(struct block *to); /* up to the loss of each token */
 void loss_forward(const struct block *to);
 void head_backward(struct block *to);
 
+/* gpt_tensors.c: what the allocator holds; nothing happens where that is not recorded. */
+enum tensor_size {
+  TENSOR_HIDDEN,
+  TENSOR_MASK,        /* of a dropout: a byte a number */
+  TENSOR_ROW_NUMBERS, /* a float32 for each token */
+  TENSOR_QKV,         /* queries, keys and values */
+  TENSOR_HEADS,       /* one of them, or what attention gives */
+  TENSOR_HEADS_FLOAT,
+  TENSOR_HEAD_NUMBERS, /* a float32 for each token and head */
+  TENSOR_FFN,
+  TENSOR_LOGITS,
+  TENSOR_LOGITS_FLOAT,
+  TENSOR_SIZES
+};
+void hold(const struct block *to, enum tensor_size tensor);
+void release(const struct block *to, enum tensor_size tensor);
+void hold_bytes(const struct block *to, int64_t bytes);
+void release_bytes(const struct block *to, int64_t bytes);
+/* What autograd would keep, where it does not, since a checkpoint computes it again. */
+void release_unkept(const struct block *to, enum tensor_size tensor);
+void hold_output(const struct block *to, enum linear linear);
+void hold_gradients(const struct block *to, enum linear linear); /* of input and weight */
+void hold_weight(const struct block *to, enum linear linear);    /* as large as it, in the working precision */
+void release_weight(const struct block *to, enum linear linear);
+void release_linear(const struct block *to, enum linear linear); /* the output's gradient, and the kept input */
+void hold_libraries(const struct block *to);
+
 /* gpt_fsdp.c: nothing happens where replicas are not fully sharded. */
 void fsdp_forward(const struct block *to); /* before the model's forward pass, and before a layer's */
 void fsdp_layer_forward(const struct block *to, int place);
-void fsdp_backward(const struct block *to); /* the same of backward passes */
+void fsdp_layer_leave(const struct block *to, int place); /* behind its forward pass */
+void fsdp_leave(const struct block *to);                  /* behind the model's */
+void fsdp_backward(const struct block *to);               /* the same of backward passes */
 void fsdp_layer_backward(const struct block *to, int place);
 void fsdp_layer_reduce(const struct block *to, int place); /* behind them */
 void fsdp_reduce(const struct block *to);
+void fsdp_begin(const struct block *from); /* of a step: what the allocator holds of shares */
+void fsdp_update(const struct block *from);
 
 /* gpt_optimizer.c */
 /* A parameter's gradient is there: if it is the last micro-batch's, and completes a bucket, that is reduced. */
