@@ -43,6 +43,8 @@ static void find_rules(struct memory_walk *walk) {
       bool unkept = (walk->traits[around - 1] & UNKEPT) != 0 || is_op(walk, around - 1, "CheckpointFunction");
       walk->traits[i] |= unkept ? UNKEPT : 0;
       const struct memory_rule *rule = walk->rules[around - 1];
+      bool kept = rule != NULL && rule->keep != 0 && !is_op(walk, around - 1, "CheckpointFunction");
+      walk->traits[i] |= kept || (walk->traits[around - 1] & KEPT_AROUND) != 0 ? KEPT_AROUND : 0;
       walk->traits[around - 1] |= walk->rules[i] != NULL ? CALLS_OTHERS : 0;
       bool whole = rule != NULL && rule->output != OUTPUT_CALLS && rule->output != OUTPUT_ASSUMED;
       walk->inside[i] = walk->inside[around - 1] != LUMOS_NONE ? walk->inside[around - 1]
@@ -71,6 +73,19 @@ static void find_nodes(struct memory_walk *walk) {
   }
   for (int i = 0; i < 2; i++) {
     walk->traits[before[i] == LUMOS_NONE ? 0 : before[i]] |= before[i] == LUMOS_NONE ? 0 : MAKES_NODE;
+  }
+}
+
+/* What checkpoints' functions compute is kept after all where --recompute has left out what computes it again. */
+static void keep_in_checkpoints(struct memory_walk *walk) {
+  bool again = walk->measured;
+  for (uint32_t i = 0; i < walk->memory->ops.count && !again; i++) {
+    again = op_at(walk, i)->node != LUMOS_NONE && is_forward(walk, i) && walk->inside[i] == LUMOS_NONE;
+  }
+  for (uint32_t i = 0; i < walk->memory->ops.count && !again; i++) {
+    bool kept =
+        (walk->traits[i] & (UNKEPT | KEPT_AROUND)) == UNKEPT && walk->rules[i] != NULL && walk->rules[i]->keep != 0;
+    walk->traits[i] |= kept && walk->inside[i] == LUMOS_NONE ? MAKES_NODE : 0;
   }
 }
 
@@ -233,6 +248,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
                              .measured = lumos_job_measured(job)};
   find_rules(&walk);
   find_nodes(&walk);
+  keep_in_checkpoints(&walk);
   memory_find_again(&walk);
   memory_find_shards(&walk);
   memory_count_gradients(&walk);

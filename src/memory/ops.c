@@ -104,8 +104,8 @@ static bool needs_gradient(const struct memory_walk *walk, const struct taken *t
 
 /* Of an op that is done again: the key of the one that was done first. */
 static uint64_t own_key(const struct memory_walk *walk, uint32_t place) {
-  const struct lumos_task *task = task_at(walk, place);
-  uint64_t key = key_of(walk, task, span_at(walk, place)->sequence);
+  uint32_t first = memory_first_run(walk, place);
+  uint64_t key = key_of(walk, task_at(walk, first), span_at(walk, first)->sequence);
   return (walk->traits[place] & REPEATED) && walk->chunk_next > 0 ? walk->repeatable.items[walk->chunk_next - 1].key
                                                                   : key;
 }

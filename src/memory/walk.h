@@ -48,8 +48,9 @@ struct memory_places {
 
 /* What a changed job computes again (again.c), by region, which is a layer of a micro-batch, or its attention. */
 struct memory_again {
-  struct lumos_numbering ops, regions;           /* by key; by micro-batch and layer */
-  LUMOS_VECTOR(struct memory_places) first_runs; /* by region: where it was computed first */
+  uint32_t *of; /* by place: of an op that was put in, where it was computed first; NULL: none was */
+  struct lumos_numbering regions;
+  LUMOS_VECTOR(struct memory_places) first_runs; /* by region: where what is computed again was computed first */
   uint32_t region, handles;                      /* that runs again, and the handles before it */
   bool runs;                                     /* the op here does */
 };
@@ -90,7 +91,7 @@ struct memory_shard {
   uint8_t kind, phase;
 };
 
-enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8, UNKEPT = 16, GRADIENT = 32 };
+enum { CALLS_OTHERS = 1, MAKES_NODE = 2, DONE = 4, REPEATED = 8, UNKEPT = 16, GRADIENT = 32, KEPT_AROUND = 64 };
 enum {
   LOOK_BACK = 512,
   LOOK_AHEAD = 64,
@@ -180,6 +181,8 @@ void memory_do_inner(struct memory_walk *walk);
 /* ---- again.c ---- */
 
 void memory_find_again(struct memory_walk *walk);
+/* Where the op was computed first; where it was put in by nobody, its own place. */
+uint32_t memory_first_run(const struct memory_walk *walk, uint32_t place);
 /* Is the op here one that was put in? Then its first run keeps less. */
 bool memory_begin_again(struct memory_walk *walk);
 void memory_again_free(struct memory_again *again);

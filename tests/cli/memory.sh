@@ -139,16 +139,19 @@ sharded "$wide --dp 4" '--layers 8 --dp 8'
 sharded "$wide --dp 4" '--micro-batches 4'
 short='--layers 4 --hidden 2048 --seq 512 --vocab 10240 --micro-batches 2'
 for change in '--hidden 4096' '--vocab 32768' '--ffn 4096'; do sharded "$short --dp 4" "$change"; done
+flat='--layers 8 --hidden 2048 --seq 4096 --vocab 8192 --micro-batches 2 --dp 4'
+sharded "$flat" '--recompute full'
+sharded "$flat --recompute full" '--recompute none'
+sharded "$long --dp 4" '--recompute full --micro-batches 4 --dp 8'
 worst_sharded=$(cut -f1 rows | tr -d - | sort -g | tail -1)
 awk -v worst="$worst_sharded" 'BEGIN { exit !(worst < 1) }' || fail "a fully sharded replica's peak is $worst_sharded % off: $(sort -g rows | sed -n '1p;$p')"
 sharded_count=$(wc -l <rows)
 mv rows sharded.rows
 # Where layers are computed again, gradients of both are there at once, and which an op takes is less clear.
 : >rows
-deep='--layers 8 --hidden 2048 --seq 4096 --vocab 8192 --micro-batches 2 --recompute full'
-sharded "$deep --dp 4" ''
+sharded "$flat --recompute full" ''
 sharded "$long --recompute full --dp 4" ''
-sharded "$deep --dp 4" '--dp 8'
+sharded "$flat --recompute full" '--dp 8'
 worst_again=$(cut -f1 rows | tr -d - | sort -g | tail -1)
 awk -v worst="$worst_again" 'BEGIN { exit !(worst < 5) }' || fail "a replica that computes layers again has a peak $worst_again % off: $(sort -g rows | sed -n '1p;$p')"
 cat rows >>sharded.rows
