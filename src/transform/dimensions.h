@@ -31,7 +31,9 @@ struct lumos_dimensions {
   int64_t embedding; /* so many parameters; INT64_MAX: not known */
   int64_t
       scatter; /* in how many parts the tokens of what is as wide as the model are, which were whole; 1: as they were */
-  struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they stay */
+  struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they go as all
+                                       parameters go */
+  double others;                    /* then: how many times as many parameters else there are */
   bool hidden;                      /* the first feature is the model's */
   bool tokens;                      /* there are other numbers of tokens */
 };
@@ -40,6 +42,9 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
 
 /* Of work within a layer, where the vocabulary is no size. */
 struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions *dimensions);
+
+/* Of work in which experts take part, where rows are first of all those that these get, then a rank's part of tokens. */
+struct lumos_dimensions lumos_dimensions_of_experts(const struct lumos_dimensions *dimensions);
 
 /* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known
  * form, and stays as it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which

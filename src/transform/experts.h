@@ -16,6 +16,14 @@ struct lumos_experts {
 /* Of a model with so many features, and so many tokens in a micro-batch (0: not known). O(spans). */
 struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens);
 
+/* Has a rank whole experts, though tensor-parallel ranks divide what is left, as with --expert-tensor-parallel-size 1
+ * of Megatron-LM? Their groups show it. O(groups). */
+bool lumos_experts_are_whole(const struct lumos_job *job);
+
+/* By span: does it lie where experts work, between two products of threads that are not grouped and have one that is
+ * between them? The caller frees it. O(tasks x depth). */
+uint8_t *lumos_experts_around(const struct lumos_job *job);
+
 /* The job's first model with experts as one feed-forward block, as wide as all that a rank has together, times `ranks`:
  * what counts parameters needs no more. As it is where it has none, or is known to have another block. O(spans). */
 struct lumos_model_description lumos_experts_as_one(const struct lumos_job *job, int32_t ranks);

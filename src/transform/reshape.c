@@ -70,26 +70,33 @@ static int32_t count_words(const struct lumos_job *job, const struct lumos_rank 
   return untied ? embeds + heads : embeds || heads;
 }
 
-static int32_t experts_width(int64_t width, int64_t experts) {
-  return width * experts > INT32_MAX ? INT32_MAX : (int32_t)(width * experts);
-}
-
-/* How many times as many parameters a rank has that has the layers of a pipeline stage. */
-static double growth(const struct reshaping *reshaping, int32_t layers, int32_t words) {
+/* Parameters of a rank that has the layers of a pipeline stage. `shares`: of what replicas have shares of, all experts
+ * are divided among all ranks that have some. */
+static double parameters_of(const struct reshaping *reshaping, bool after, int32_t layers, int32_t words, bool shares) {
   const struct lumos_sizes *sizes = &reshaping->sizes;
-  struct lumos_model_description was = lumos_sizes_model(reshaping->job, sizes, false);
-  struct lumos_model_description now = lumos_sizes_model(reshaping->job, sizes, true);
+  const int64_t *of = after ? sizes->now : sizes->was;
+  struct lumos_model_description model = lumos_sizes_model(reshaping->job, sizes, after);
+  double shards = (double)(after ? sizes->shards : sizes->shards_were), experts = 0;
   if (sizes->experts > 0) {
-    was.ffn_matrices = now.ffn_matrices = (int32_t)sizes->ffn_matrices;
-    was.ffn = experts_width(sizes->was[LUMOS_FFN], sizes->experts / sizes->owners_were);
-    now.ffn = experts_width(sizes->now[LUMOS_FFN], sizes->experts / sizes->owners);
+    double owners = shares ? 1 : (double)(after ? sizes->owners : sizes->owners_were);
+    model.ffn = LUMOS_ABSENT_INT;
+    experts = (double)(layers * sizes->ffn_matrices * sizes->experts) * (double)of[LUMOS_HIDDEN] *
+              (double)of[LUMOS_FFN] / owners / (sizes->whole_experts && !shares ? 1 : shards);
   }
-  double before = (double)program_parameters(&was, layers, words, false);
-  double after = (double)program_parameters(&now, layers, words, false);
-  return before > 0 ? after / before * (double)sizes->shards_were / (double)sizes->shards : 1;
+  return (double)program_parameters(&model, layers, words, false) / shards + experts;
 }
 
-static bool changes_owners(const struct lumos_sizes *sizes) { return sizes->owners != sizes->owners_were; }
+/* How many times as many parameters a rank has. */
+static double growth(const struct reshaping *reshaping, int32_t layers, int32_t words, bool shares) {
+  double before = parameters_of(reshaping, false, layers, words, shares);
+  double after = parameters_of(reshaping, true, layers, words, shares);
+  return before > 0 ? after / before : 1;
+}
+
+/* Are there fewer or more experts on a rank, or of all else? */
+static bool changes_owners(const struct lumos_sizes *sizes) {
+  return sizes->owners != sizes->owners_were || (sizes->whole_experts && sizes->shards != sizes->shards_were);
+}
 
 /* Do replicas update shares of the parameters, which they gather then? What fewer of them have of more experts is as
  * much. */
@@ -112,14 +119,13 @@ static void find_parameters(struct reshaping *reshaping) {
   const struct lumos_model_description *model = &job->models.items[0];
   enum { MOST_STAGES = 1 << 20 };
   int32_t stages = model->sizes.pp > 0 && model->sizes.pp < MOST_STAGES ? model->sizes.pp : 1;
-  bool untied = program_is_untied(job), stays = changes_owners(&reshaping->sizes) && updates_shares(reshaping);
+  bool untied = program_is_untied(job), shares = changes_owners(&reshaping->sizes) && updates_shares(reshaping);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     int32_t words = count_words(job, &job->ranks.items[r], untied);
     /* A stage's share of the layers, times the stages */
-    reshaping->parameters[r] =
-        stays ? 1 : growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages);
+    reshaping->parameters[r] = growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages, shares);
   }
-  reshaping->of_layers = growth(reshaping, 1, 0);
+  reshaping->of_layers = growth(reshaping, 1, 0, false);
 }
 
 static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
@@ -130,7 +136,8 @@ static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
 
 enum { SIDES = 3 };
 
-/* What its dimensions may be: of a layer's work first of all no vocabulary, which may be as many as its rows. */
+/* What its dimensions may be: of a layer's work first of all no vocabulary, which may be as many as its rows; where
+ * experts work, rows that these get. */
 struct place {
   const struct lumos_dimensions *anywhere, *of_layer; /* of_layer NULL: the work is of no layer */
   enum lumos_side side;
@@ -191,7 +198,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct lumos_dimensions dimensions;
   struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
   struct cache cache = {0};
-  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job),
+  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job), *around = lumos_experts_around(job),
           *exchanged = reshaping->ops == NULL ? NULL : lumos_parts_exchanged(job);
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
@@ -200,15 +207,19 @@ static size_t change_shapes(struct reshaping *reshaping) {
   }
   dimensions.of_layers = reshaping->of_layers;
   struct lumos_dimensions of_layer = lumos_dimensions_of_layer(&dimensions);
+  struct lumos_dimensions of_experts = lumos_dimensions_of_experts(&of_layer);
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING && (exchanged == NULL || exchanged[s] == 0)) {
-      dimensions.parameters = of_layer.parameters = reshaping->parameters[span->rank];
+      bool experts = around[s] != 0 && reshaping->sizes.experts > 0;
+      dimensions.parameters = of_layer.parameters = of_experts.parameters = reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
-      uint32_t class = 2 * lumos_number_of(&classes, key) + layered[s];
+      uint32_t class = 3 * lumos_number_of(&classes, key) + (experts ? 2 : layered[s]);
       const struct place place = {.anywhere = &dimensions,
-                                  .of_layer = layered[s] != 0 ? &of_layer : NULL,
+                                  .of_layer = experts           ? &of_experts
+                                              : layered[s] != 0 ? &of_layer
+                                                                : NULL,
                                   .side = (enum lumos_side)sides[s],
                                   .number = class * SIDES + sides[s]};
       change_span(reshaping, &place, &cache, s);
@@ -217,6 +228,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   }
   free(sides);
   free(layered);
+  free(around);
   free(exchanged);
   lumos_numbering_free(&classes);
   lumos_numbering_free(&cache.named);
@@ -728,10 +740,9 @@ bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct l
   return done;
 }
 
-bool lumos_reshape_sequence(struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
-                            struct lumos_error *error) {
+bool lumos_reshape_sequence(struct lumos_job *job, struct lumos_spread spread, bool on, struct lumos_error *error) {
   struct lumos_sizes sizes;
-  if (!lumos_sizes_in_parts(job, contexts, shards, on, &sizes, error)) {
+  if (!lumos_sizes_in_parts(job, spread, on, &sizes, error)) {
     return false;
   }
   lumos_string_id *ops = lumos_parts_ops(job, on);
@@ -749,9 +760,10 @@ bool lumos_reshape_contexts(struct lumos_job *job, int32_t contexts, struct lumo
          (sizes.contexts == sizes.contexts_were || reshape(job, &sizes, NULL, error));
 }
 
-bool lumos_reshape_experts(struct lumos_job *job, int32_t ranks, struct lumos_error *error) {
+bool lumos_reshape_experts(struct lumos_job *job, struct lumos_spread spread, int32_t ranks,
+                           struct lumos_error *error) {
   struct lumos_sizes sizes;
-  return lumos_sizes_on_owners(job, ranks, &sizes, error) &&
+  return lumos_sizes_on_owners(job, spread, ranks, &sizes, error) &&
          (!changes_owners(&sizes) || reshape(job, &sizes, NULL, error));
 }
 

@@ -90,6 +90,9 @@ long=(
   'expert parallel, drawn 10|--layers 4 --hidden 1024 --seq 4096 --experts 8 --top-k 1 --ep 2 --dp 2 --micro-batches 4 --recompute full --node-size 16|"--ep 4 --micro-batches 8 --dp 4"'
   'expert parallel, drawn 11|--layers 4 --hidden 4096 --seq 1024 --experts 8 --top-k 4 --ep 4 --dp 4 --micro-batches 4 --distributed-optimizer on --node-size 16|"--ep 1 --dp 8"'
   'expert parallel, drawn 12|--layers 8 --hidden 1024 --seq 2048 --experts 4 --top-k 4 --ep 4 --dp 4 --micro-batches 2 --node-size 16|"--ep 2 --layers 16"'
+  'experts and tensors|--layers 4 --hidden 2048 --experts 8 --tp 2 --sequence-parallel on --ep 2 --dp 2 --micro-batches 2|"--ep 4" "--ep 1" "--tp 1" "--tp 4" "--dp 4" "--dp 1" "--pp 2"'
+  'experts and tensors, one replica|--layers 4 --hidden 2048 --experts 8 --tp 4 --sequence-parallel on --ep 2 --micro-batches 2|"--ep 4" "--ep 1" "--tp 2" "--dp 2"'
+  'experts and contexts|--layers 4 --hidden 2048 --seq 4096 --experts 8 --cp 2 --ep 2 --dp 2 --micro-batches 2|"--ep 4" "--ep 1" "--cp 1" "--cp 4" "--dp 4"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 
