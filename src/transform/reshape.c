@@ -195,8 +195,8 @@ static uint8_t *find_layered(const struct lumos_job *job) {
 static size_t change_shapes(struct reshaping *reshaping) {
   enum { LEAST = 16 }; /* times hidden: a stretch of parameters is longer than any dimension of an activation */
   struct lumos_job *job = reshaping->job;
-  struct lumos_dimensions dimensions;
-  struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
+  struct lumos_dimensions dimensions, of[2][2]; /* where experts work, or else; of a layer */
+  struct lumos_numbering classes = {0};         /* of ranks: by how many parameters they have */
   struct cache cache = {0};
   uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job), *around = lumos_experts_around(job),
           *exchanged = reshaping->ops == NULL ? NULL : lumos_parts_exchanged(job);
@@ -206,20 +206,20 @@ static size_t change_shapes(struct reshaping *reshaping) {
     dimensions.least = LEAST * reshaping->sizes.was[LUMOS_HIDDEN];
   }
   dimensions.of_layers = reshaping->of_layers;
-  struct lumos_dimensions of_layer = lumos_dimensions_of_layer(&dimensions);
-  struct lumos_dimensions of_experts = lumos_dimensions_of_experts(&of_layer);
+  for (int layer = 0; layer <= 1; layer++) {
+    of[false][layer] = layer ? lumos_dimensions_of_layer(&dimensions) : dimensions;
+    of[true][layer] = lumos_dimensions_of_experts(&of[false][layer]);
+  }
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING && (exchanged == NULL || exchanged[s] == 0)) {
-      bool experts = around[s] != 0 && reshaping->sizes.experts > 0;
-      dimensions.parameters = of_layer.parameters = of_experts.parameters = reshaping->parameters[span->rank];
-      uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
-      uint32_t class = 3 * lumos_number_of(&classes, key) + (experts ? 2 : layered[s]);
-      const struct place place = {.anywhere = &dimensions,
-                                  .of_layer = experts           ? &of_experts
-                                              : layered[s] != 0 ? &of_layer
-                                                                : NULL,
+      struct lumos_dimensions *own = of[around[s] != 0 && reshaping->sizes.experts > 0];
+      own[0].parameters = own[1].parameters = reshaping->parameters[span->rank];
+      uint64_t key = (uint64_t)llround(fmin(own[0].parameters, 1e9) * 1e6);
+      uint32_t class = 4 * lumos_number_of(&classes, key) + 2U * (own == of[true]) + layered[s];
+      const struct place place = {.anywhere = &own[0],
+                                  .of_layer = layered[s] != 0 ? &own[1] : NULL,
                                   .side = (enum lumos_side)sides[s],
                                   .number = class * SIDES + sides[s]};
       change_span(reshaping, &place, &cache, s);
