@@ -1,6 +1,7 @@
 #include "transform/experts.h"
 
 #include "base/numbering.h"
+#include "cost/dtype.h"
 #include "cost/operation.h"
 #include "program/axis.h"
 #include "program/shapes.h"
@@ -124,10 +125,26 @@ struct lumos_model_description lumos_experts_as_one(const struct lumos_job *job,
   return model;
 }
 
-double lumos_grouped_products(const char *op, const char *shapes) {
-  struct program_dimensions sides[GROUPED_INPUTS];
+bool lumos_grouped_shape(const char *op, const char *shapes, const char *dtypes, struct lumos_product_shape *shape) {
+  struct program_dimensions sides[GROUPED_INPUTS], all[SHAPE_INPUTS];
+  int size = 0;
   if (!read_grouped(op, shapes, sides)) {
-    return 0;
+    return false;
   }
-  return (double)sides[ROWS].of[0] * (double)sides[ROWS].of[1] * (double)sides[WEIGHTS].of[sides[WEIGHTS].count - 1];
+  program_shape_read(shapes, all);
+  const struct lumos_operation_rule *rule = lumos_operation_rule(op);
+  const struct program_dimensions *ends = &all[rule->mask];
+  bool of_weights = sides[WEIGHTS].count == 2; /* their gradients: rows are summed over */
+  int64_t groups = ends->count == 1 && ends->of[0] > 0 ? ends->of[0] : 1;
+  int64_t rows = sides[ROWS].of[0], inner = sides[ROWS].of[1], columns = sides[WEIGHTS].of[sides[WEIGHTS].count - 1];
+  *shape = (struct lumos_product_shape){.rows = of_weights ? rows : (rows + groups - 1) / groups,
+                                        .inner = of_weights ? (inner + groups - 1) / groups : inner,
+                                        .columns = columns,
+                                        .batches = groups,
+                                        .flops = 2 * (double)rows * (double)inner * (double)columns,
+                                        .dtype = lumos_dtype_recorded(dtypes, rule->first, &size)};
+  double moved = (double)shape->rows * (double)shape->inner + (double)shape->inner * (double)columns +
+                 (double)shape->rows * (double)columns;
+  shape->bytes = (size > 0 ? size : 2) * (double)groups * moved;
+  return true;
 }

@@ -4,6 +4,8 @@
 #ifndef LUMOS_TRANSFORM_EXPERTS_H
 #define LUMOS_TRANSFORM_EXPERTS_H
 
+#include "cost/roofline.h"
+
 #include <lumos/job.h>
 
 struct lumos_experts {
@@ -28,8 +30,9 @@ uint8_t *lumos_experts_around(const struct lumos_job *job);
  * what counts parameters needs no more. As it is where it has none, or is known to have another block. O(spans). */
 struct lumos_model_description lumos_experts_as_one(const struct lumos_job *job, int32_t ranks);
 
-/* How many products of two numbers the op of these shapes takes where another input says how its rows are grouped,
- * wherever the groups end; 0: it is no such op. */
-double lumos_grouped_products(const char *op, const char *shapes);
+/* What the op of these shapes multiplies where another input says how its rows are grouped: so many products as there
+ * are groups, as if these were alike. Its operations are the same wherever they end. False: it is no such op. */
+bool lumos_grouped_shape(const char *op, const char *shapes, const char *dtypes,
+                         struct lumos_product_shape *shape) LUMOS_MUST_CHECK;
 
 #endif

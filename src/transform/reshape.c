@@ -33,7 +33,8 @@
 struct shape {
   double flops;
   int64_t rows, inner, columns, batches;
-  bool grouped; /* only the ratio of two flops says anything */
+  double bytes; /* of one whose rows are grouped: only the ratio of two times says anything; 0: of any other */
+  enum lumos_dtype dtype;
 };
 
 /* What a task's change is known by. */
@@ -345,12 +346,23 @@ static void find_factors(struct reshaping *reshaping) {
 static void find_grouped(const struct lumos_job *job, uint32_t t, struct shape *shape) {
   const struct lumos_task *task = &job->tasks.items[t];
   uint32_t number = task->kind == LUMOS_GEMM && !(shape->flops > 0) ? lumos_shaped_op(job, task) : LUMOS_NONE;
-  if (number != LUMOS_NONE) {
-    const struct lumos_span *span = &job->spans.items[number];
-    shape->flops =
-        lumos_grouped_products(lumos_string(job->strings, span->name), lumos_string(job->strings, span->shapes));
-    shape->grouped = shape->flops > 0;
+  struct lumos_product_shape grouped;
+  if (number == LUMOS_NONE) {
+    return;
   }
+  const struct lumos_span *span = &job->spans.items[number];
+  if (lumos_grouped_shape(lumos_string(job->strings, span->name), lumos_string(job->strings, span->shapes),
+                          lumos_string(job->strings, span->dtypes), &grouped)) {
+    *shape = (struct shape){grouped.flops,   grouped.rows,  grouped.inner, grouped.columns,
+                            grouped.batches, grouped.bytes, grouped.dtype};
+  }
+}
+
+static double grouped_time(const struct lumos_device *device, const struct shape *shape) {
+  static const struct lumos_tile any = {0, 0};
+  const struct lumos_product_shape product = {shape->rows,  shape->inner, shape->columns, shape->batches,
+                                              shape->flops, shape->bytes, shape->dtype};
+  return lumos_product_time(device, &product, any);
 }
 
 static void find_products(const struct reshaping *reshaping, struct shape *shapes) {
@@ -360,7 +372,7 @@ static void find_products(const struct reshaping *reshaping, struct shape *shape
     const struct lumos_kernel_cost *cost = &costs.list.items[i];
     if (!cost->helper && cost->flops != LUMOS_ABSENT) {
       shapes[cost->task] =
-          (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches, false};
+          (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches, 0, 0};
     }
   }
   lumos_vector_free(&costs.list);
@@ -430,12 +442,15 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     bool strange = reshaping->basis[t] == STRANGE_SHAPES;
     bool unshaped = reshaping->basis[t] == NOTHING && !(was->flops > 0);
     double moved = reshaping->factors[t], flops = strange || unshaped ? moved : over(now->flops, was->flops);
-    double bytes = was->grouped && !strange ? flops : moved;
+    const struct lumos_device *device = lumos_kernels_device(kernels, lumos_rank_of(job, task));
+    bool grouped = was->bytes > 0 && now->bytes > 0 && !strange;
+    flops = grouped && device != NULL ? grouped_time(device, now) / grouped_time(device, was) : flops;
+    double bytes = grouped ? flops : moved;
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
     if (changes && computes(job, task)) {
       bool assumed = strange || (reshaping->basis[t] == NOTHING && task->kind != LUMOS_OPTIMIZER);
       struct lumos_resized resized = {flops, bytes, assumed, now->rows, now->inner, now->columns, now->batches};
-      resized.rows = strange ? 0 : resized.rows;
+      resized.rows = strange || grouped ? 0 : resized.rows;
       durations[t] = lumos_kernel_resized(kernels, t, &resized);
     }
   }

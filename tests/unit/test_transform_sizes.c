@@ -401,9 +401,19 @@ static void experts_are_read_off_their_products(void **state) {
 
   model->sizes.tp = 1 << 26; /* so many shards of such experts are wider than any number of features */
   assert_false(lumos_sizes_read(job, "ffn=1792", &sizes, &error));
-  assert_true(lumos_grouped_products(grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]") == 4096. * 1024 * 7168);
-  assert_true(lumos_grouped_products("aten::mm", "[[4096, 7168], [7168, 1024]]") == 0);
-  assert_true(lumos_grouped_products(grouped, "[[4096], [16, 1024, 7168], [16], [], []]") == 0);
+  static const char dtypes[] = "[\"c10::BFloat16\", \"c10::BFloat16\", \"int\"]";
+  struct lumos_product_shape shape;
+  assert_true(lumos_grouped_shape(grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]", dtypes, &shape));
+  assert_true(shape.flops == 2 * 4096. * 1024 * 7168);
+  assert_true(shape.batches == 16 && shape.rows == 256 && shape.inner == 1024 && shape.columns == 7168);
+  assert_true(shape.bytes == 2 * (4096. * 1024 + 16. * 1024 * 7168 + 4096. * 7168));
+  /* The gradient of the weights sums over each expert's rows, and is as large as they are. */
+  assert_true(lumos_grouped_shape(grouped, "[[1024, 4096], [4096, 7168], [16], [], []]", dtypes, &shape));
+  assert_true(shape.flops == 2 * 4096. * 1024 * 7168);
+  assert_true(shape.batches == 16 && shape.rows == 1024 && shape.inner == 256 && shape.columns == 7168);
+  assert_true(shape.bytes == 2 * (4096. * 1024 + 16. * 1024 * 7168 + 4096. * 7168));
+  assert_false(lumos_grouped_shape("aten::mm", "[[4096, 7168], [7168, 1024]]", dtypes, &shape));
+  assert_false(lumos_grouped_shape(grouped, "[[4096], [16, 1024, 7168], [16], [], []]", dtypes, &shape));
   lumos_job_free(job);
 }
 
