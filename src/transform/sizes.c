@@ -316,8 +316,9 @@ bool lumos_sizes_in_parts(const struct lumos_job *job, struct lumos_spread sprea
   }
   return sizes->experts == 0 ||
          lumos_fail(error,
-                    "--sequence-parallel: the model has experts, and which of their tokens ranks have a part of is "
-                    "not known");
+                    "--sequence-parallel: the model has experts, and which of their tokens ranks would have a part of "
+                    "is not known; record a job with --tensor-model-parallel-size 2, --sequence-parallel and "
+                    "--expert-tensor-parallel-size 1");
 }
 
 struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,
