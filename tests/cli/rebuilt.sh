@@ -534,9 +534,9 @@ owners '--ep 1, --ep 4, --cp 1, --cp 4, --ep 4 --dp 4' $parallel --cp 2 --dp 2
 # shellcheck disable=SC2086
 rarely owners '--ep 1, --ep 4, --tp 4, --dp 4' $parallel --tp 2 --sequence-parallel on --dp 2 --distributed-optimizer on
 # shellcheck disable=SC2086
-rarely owners '--ep 4, --ep 8, --tp 4, --cp 4, --tp 4 --cp 1' $parallel --tp 2 --cp 2 --sequence-parallel on --dp 2
+rarely owners '--ep 4, --ep 8, --tp 4, --tp 4 --cp 1' $parallel --tp 2 --cp 2 --sequence-parallel on --dp 2
 # shellcheck disable=SC2086
-rarely owners '--ep 4, --dp 2' $parallel --tp 2 --pp 2 --sequence-parallel on --dp 4 --recompute full
+rarely owners '--ep 4, --dp 2' $parallel --layers 4 --tp 2 --pp 2 --sequence-parallel on --dp 4 --recompute full
 
 # As many ranks as one has: each of 4 replicas of 2 stages is a rank of an expert group, of 4 in a row; with one to reduce with in every fourth.
 recorded --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --ep 2 --dp 4 --pp 2
