@@ -359,10 +359,9 @@ static void find_grouped(const struct lumos_job *job, uint32_t t, struct shape *
 }
 
 static double grouped_time(const struct lumos_device *device, const struct shape *shape) {
-  static const struct lumos_tile any = {0, 0};
   const struct lumos_product_shape product = {shape->rows,  shape->inner, shape->columns, shape->batches,
                                               shape->flops, shape->bytes, shape->dtype};
-  return lumos_product_time(device, &product, any);
+  return lumos_grouped_time(device, &product);
 }
 
 static void find_products(const struct reshaping *reshaping, struct shape *shapes) {

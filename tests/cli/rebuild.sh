@@ -105,7 +105,7 @@ long=(
   'experts beside others, drawn 10|--layers 8 --hidden 1024 --seq 4096 --experts 8 --top-k 4 --ep 4 --tp 2 --sequence-parallel on --cp 2 --micro-batches 4 --node-size 16|"--ep 2"'
   'experts beside others, drawn 11|--layers 8 --hidden 1024 --seq 4096 --experts 8 --top-k 2 --ep 2 --tp 4 --sequence-parallel on --dp 4 --micro-batches 4 --distributed-optimizer on --node-size 16|"--tp 1"'
   'experts beside others, drawn 12|--layers 4 --hidden 1024 --seq 2048 --experts 16 --top-k 2 --ep 4 --tp 2 --sequence-parallel on --dp 4 --micro-batches 4 --distributed-optimizer on --recompute full --node-size 8|"--ep 2"'
-  'experts beside others, drawn 13|--layers 4 --hidden 2048 --seq 2048 --experts 8 --top-k 2 --ep 4 --tp 4 --sequence-parallel on --micro-batches 2 --distributed-optimizer on --recompute full --node-size 16|"--dp 8"'
+  'experts beside others, drawn 13|--layers 4 --hidden 2048 --seq 2048 --experts 8 --top-k 2 --ep 4 --tp 4 --sequence-parallel on --micro-batches 2 --recompute full --node-size 16|"--dp 8"'
   'experts beside others, drawn 14|--layers 4 --hidden 4096 --seq 2048 --experts 16 --top-k 2 --ep 4 --tp 2 --sequence-parallel on --cp 2 --dp 4 --micro-batches 4 --node-size 16|"--dp 2"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
