@@ -64,7 +64,7 @@ bool lumos_experts_are_whole(const struct lumos_job *job) {
   int64_t shared = sizes->ep > 0 ? sizes->ep : 1, contexts = sizes->cp > 0 ? sizes->cp : 1;
   for (size_t g = 0; g < job->groups.count && sizes->tp > 1; g++) {
     const struct lumos_group *group = &job->groups.items[g];
-    const int32_t *ranks = &job->group_ranks.items[group->member_first];
+    const int32_t *ranks = job->group_ranks.items + group->member_first;
     bool share = group->role == LUMOS_EXPERT && group->member_count > 1; /* tensor-parallel ranks are numbered first */
     bool same = program_experts_of_name(lumos_string(job->strings, group->name)) == PROGRAM_SAME_EXPERTS;
     if ((share && ranks[1] == ranks[0] + 1) ||
