@@ -483,6 +483,14 @@ summed() {
   only collective "$1" | sed -nE 's/.*"op":"([^"]*)".*"size":([0-9]+),"bytes":([0-9]+).*/\1 \2 \3/p' |
     awk '$1 == "all_gather" || $3 >= 1000 { sum[$1 " of " $2] += $3 } END { for (of in sum) printf "%s %.0f\n", of, sum[of] }' | sort
 }
+# strangers JOB: collectives of ranks that their group does not have.
+strangers() {
+  only 'group|collective' "$1" | awk '
+    { match($0, /"group":"[^"]*"/) || match($0, /"id":"[^"]*"/); id = substr($0, RSTART, RLENGTH); sub(/^"[a-z]*":/, "", id) }
+    match($0, /"ranks":\[[^]]*/) { of[id] = "," substr($0, RSTART + 9, RLENGTH - 9) "," }
+    match($0, /"members":\[[^]]*/) { members = substr($0, RSTART + 11, RLENGTH - 11); gsub(/"|:[0-9]+/, "", members)
+      count = split(members, rank, ","); for (i = 1; i <= count; i++) if (of[id] != "" && !index(of[id], "," rank[i] ",")) { print id, members; next } }'
+}
 # owners CHANGES OPTIONS...: of a recording with --ep 2, made with each of the CHANGES (a comma between two), does what a true run computes, in its
 # order, and has its collectives and groups. Where ranks share no experts it still counts them among the groups of one rank, and of replicas twice, but
 # where tensor-parallel ranks have the same ones; and so it does with sequences. Of more tensor-parallel ranks than were recorded some are built.
@@ -506,6 +514,8 @@ owners() {
     [[ "$* $change" = *'--ep 1'* && $* != *--tp* ]] && lone="^EXPERT_|$lone"
     [[ $change = *'--cp 1'* ]] && lone="^DATA_PARALLEL_GROUP_WITH_CP|$lone"
     groups built | grep -vE "$lone" >found
+    strangers built >other
+    check "$*: $change has no collectives of others than its groups: $(head -n 3 other)" [ ! -s other ]
     if [ "$(wc -l <ranks)" -eq "$(only rank actual | wc -l)" ]; then
       groups actual >expected
       same expected found "$*: $change has other groups than a true run: $(diff expected found | head -n 5)"
@@ -528,7 +538,7 @@ rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --
 # such ranks, so that experts have as many rows as there are tokens.
 parallel='--layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --bucket-mb 17'
 # shellcheck disable=SC2086
-owners '--ep 1, --ep 4, --tp 4, --dp 4, --ep 8 --tp 4' $parallel --tp 2 --sequence-parallel on --dp 2
+owners '--ep 1, --ep 4, --tp 1, --tp 4, --ep 4 --dp 4, --ep 8 --tp 4' $parallel --tp 2 --sequence-parallel on --dp 2
 # shellcheck disable=SC2086
 owners '--ep 1, --ep 4, --cp 1, --cp 4, --ep 4 --dp 4' $parallel --cp 2 --dp 2
 # shellcheck disable=SC2086
