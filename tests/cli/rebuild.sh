@@ -24,7 +24,7 @@ short=(
 # Of some jobs more steps are recorded, for what they do in two is chance: a pipeline of two bound by their CPUs has a bubble of 21 to 30 % in true runs
 # of six seeds, and two replicas of 8 wide layers wait for each other for 2 to 4 %. True steps of four shards with
 # parts of the sequence differ by 3 %. Ten jobs of ranks that share sequences, twelve of
-# ranks that share experts, and one change of each, were drawn from one seed. One of these names what waits wait for: of two waits in one step
+# ranks that share experts, 14 of those that share tensors or sequences, too, and one change of each, were drawn from a seed each. One of these names what waits wait for: of two waits in one step
 # nothing else tells, and steps that differ are not drawn from each other (+1.1 % as recorded).
 long=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 2" "--layers 12" "--micro-batches 1" "--layers 8 --micro-batches 8"'
