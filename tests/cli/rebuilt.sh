@@ -567,6 +567,16 @@ refuses '4 ranks of a stage cannot be divided by the 8 that share experts; the n
 refuses 'the recorded ranks share experts and no tensors, so how they would share both is not known' --tp 2
 refuses 'the model has experts, and which of their tokens ranks would have a part of is not known' --tp 2 --sequence-parallel on
 refuses "--ep '0' is not a whole number from 1 on" --ep 0
+# Beside tensors: other numbers of experts where these have parts of them, or where no name says whose gradients a group sums.
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --ep 2 --tp 2 --sequence-parallel on --dp 2
+mv graph shared.graph
+sed '/"name":"EXPERT_MODEL_PARALLEL_GROUP"/ { s/"ranks":\[0,1\]/"ranks":[0,2]/; s/"ranks":\[2,3\]/"ranks":[1,3]/ }' shared.graph >graph
+refuses 'ranks of a stage in a row share the experts, and each has whole ones' --ep 4
+sed -E '/"role":"data"/ s/"name":"(EXPERT_)?DATA_PARALLEL_GROUP",//' shared.graph >graph
+refuses 'which groups sum the gradients of experts is not known' --ep 4
+mv shared.graph graph
+refuses 'tensor-parallel ranks send their parts of sequences to experts' --sequence-parallel off
+refuses '6 ranks of a stage cannot be divided by the 4 that share experts; the nearest are --dp 2 or 4' --dp 3 --ep 4
 recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 4 --dp 2
 refuses 'no expert-parallel group was recovered from the recording' --ep 2
 recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 4 --ep 2 --dp 2 --record collectives
