@@ -169,10 +169,11 @@ static void formulas_of_experts_by_hand(void **state) {
   assert_int_equal(plan->chunks[0].buckets[1], 512);
   close_job(&job);
   /* Two tensor-parallel ranks have halves of attention and words, and one expert each: 6 sequences are half as many. */
-  open_job(&job,
-           "--layers 2 --hidden 8 --heads 2 --ffn 16 --seq 4 --vocab 10 --micro-batches 3 --tp 2 --sequence-parallel on "
-           "--dp 2 --pp 2 --experts 4 --ep 4",
-           NULL, NULL);
+  open_job(
+      &job,
+      "--layers 2 --hidden 8 --heads 2 --ffn 16 --seq 4 --vocab 10 --micro-batches 3 --tp 2 --sequence-parallel on "
+      "--dp 2 --pp 2 --experts 4 --ep 4",
+      NULL, NULL);
   assert_equals(gpt_model_flops(&job.setup), 241920 + 9216);
   plan = &job.gpt->plans[0];
   assert_int_equal(plan->parameters, (96 + 12) + (32 + 8) + 32 + 32 + 256 + 40);
