@@ -28,7 +28,8 @@ static long long product_rows(const struct setup *setup, int linear) {
 }
 
 static void describe_products(struct gpt *gpt, int linear, long long in, long long out) {
-  long long sequence = product_rows(gpt->setup, linear), batch = gpt->setup->model.micro_batch, tokens = sequence * batch;
+  long long sequence = product_rows(gpt->setup, linear), batch = gpt->setup->model.micro_batch,
+            tokens = sequence * batch;
   const char *(*shapes)[PRODUCT_SHAPES] = gpt->product_shapes[linear];
   const char **forward = shapes[PRODUCT_FORWARD], **input = shapes[PRODUCT_INPUT], **weight = shapes[PRODUCT_WEIGHT];
   forward[SHAPE_MATMUL] =
