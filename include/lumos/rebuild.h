@@ -27,9 +27,9 @@ struct lumos_rebuild {
   int32_t stages;        /* of the pipeline */
   int32_t chunks;        /* of layers on each stage */
   int32_t replicas;
-  int32_t shards;                      /* tensor-parallel ranks */
-  int32_t contexts;                    /* context-parallel ranks, each of which has a part of every sequence */
-  int32_t experts;                     /* expert-parallel ranks: replicas that share the experts of each layer */
+  int32_t shards;   /* tensor-parallel ranks */
+  int32_t contexts; /* context-parallel ranks, each of which has a part of every sequence */
+  int32_t experts;  /* expert-parallel ranks: ranks of a stage that share the experts of each layer */
   enum lumos_switch sequence_parallel; /* between the halves of layers each of them has a part of the sequence */
   int32_t bucket_mb;                   /* of gradients that replicas reduce at once, in 10^6 bytes */
   enum lumos_switch

@@ -123,6 +123,16 @@ double lumos_product_time(const struct lumos_device *device, const struct lumos_
   return PRODUCT_START + fmax(arithmetic, lumos_moving_time(device, shape->bytes));
 }
 
+/* A kernel has one tile, by the size of a group, whether it fills the device or not, and divides no inner dimension
+ * (ATen/native/cuda/GroupMM.cu: dispatch_bf16_grouped_kernel_on_tile_size). */
+double lumos_grouped_time(const struct lumos_device *device, const struct lumos_product_shape *shape) {
+  enum { SMALL_GROUP = 128 };
+  static const struct lumos_tile small = {64, 128}, large = {128, 256};
+  bool few = shape->rows <= SMALL_GROUP || shape->columns <= SMALL_GROUP;
+  return PRODUCT_START +
+         fmax(time_in_parts(device, shape, few ? small : large, 1), lumos_moving_time(device, shape->bytes));
+}
+
 /* Attention reaches less than a product does, by as much on all GPUs: that is what calibration shows. Few blocks leave
  * SMs idle; those on the diagonal of a causal mask are half empty; and for every score there is an exponential,
  * whatever the head's dimension, which takes as long as EXPONENTIAL dimensions do: of large shapes drawn on an H100

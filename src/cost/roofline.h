@@ -20,6 +20,8 @@ struct lumos_product_shape {
 /* Of a matrix product: `tile` unknown: the best of those that libraries have. Without a kernel's floor. */
 double lumos_product_time(const struct lumos_device *device, const struct lumos_product_shape *shape,
                           struct lumos_tile tile);
+/* Of products in one kernel whose rows another input groups, as PyTorch's aten::_grouped_mm does them. */
+double lumos_grouped_time(const struct lumos_device *device, const struct lumos_product_shape *shape);
 /* Of attention in one kernel, whose operations are counted. */
 double lumos_attention_time(const struct lumos_device *device, const struct lumos_product_shape *shape);
 /* Of what only moves. */

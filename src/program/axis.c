@@ -103,6 +103,27 @@ uint8_t program_role_of_name(const char *name, enum program_axis *axis) {
   return role != 0 ? role : look_up(mesh_names, sizeof mesh_names / sizeof *mesh_names, name, length, axis);
 }
 
+enum program_experts program_experts_of_name(const char *name) {
+  static const struct {
+    const char *name;
+    enum program_experts experts;
+  } names[] = {
+      {"EXPERT_MODEL_PARALLEL_GROUP", PROGRAM_SHARED_EXPERTS},
+      {"EXPERT_PARALLEL_GROUP", PROGRAM_SHARED_EXPERTS},
+      {"EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP", PROGRAM_SHARED_EXPERTS},
+      {"EXPERT_DATA_PARALLEL_GROUP", PROGRAM_SAME_EXPERTS},
+      {"DATA_MODULO_EXPERT_PARALLEL_GROUP", PROGRAM_SAME_EXPERTS},
+      {"EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP", PROGRAM_ALL_EXPERTS},
+      {"EXPERT_MODEL_AND_PIPELINE_PARALLEL_GROUP", PROGRAM_ALL_EXPERTS},
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i].name, name) == 0) {
+      return names[i].experts;
+    }
+  }
+  return PROGRAM_NO_EXPERTS;
+}
+
 uint8_t program_role_of_axis(enum program_axis axis) {
   static const uint8_t roles[] = {
       [AXIS_TENSOR] = LUMOS_TENSOR,   [AXIS_PIPELINE] = LUMOS_PIPELINE, [AXIS_DATA] = LUMOS_DATA,

@@ -30,4 +30,13 @@ const char *program_axis_name(enum program_axis axis);
  * are counted, AXIS_NONE where they span several or parts of one. */
 uint8_t program_role_of_name(const char *name, enum program_axis *axis);
 
+/* What it says of experts, which roles do not: groups for tensors, or replicas, may have the same ranks. */
+enum program_experts {
+  PROGRAM_NO_EXPERTS,
+  PROGRAM_SHARED_EXPERTS, /* its ranks have other experts of a layer each */
+  PROGRAM_SAME_EXPERTS,   /* the same ones, of which they sum the gradients */
+  PROGRAM_ALL_EXPERTS     /* those that share them, of all stages */
+};
+enum program_experts program_experts_of_name(const char *name);
+
 #endif

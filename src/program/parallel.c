@@ -369,15 +369,36 @@ static int32_t place_in(const struct spread *spread, enum program_axis axis, uin
   return index < SEVERAL ? program_place_in(&spread->all, index, spread->job->ranks.items[rank].rank) : -1;
 }
 
-/* Beside shared tensors others may share experts. */
-static int32_t expert_by_number(const struct spread *spread, int32_t replica) {
-  int32_t experts = spread->sizes[AXIS_EXPERT];
-  bool rows = experts > 0 && spread->sizes[AXIS_DATA] % experts == 0 && spread->sizes[AXIS_TENSOR] == 1;
-  return rows ? replica % experts : -1;
+static bool is_in_row(const struct spread *spread, const struct program_communicator *communicator) {
+  const int32_t *ranks = spread->all.ranks.items + communicator->rank_first;
+  bool row = communicator->rank_count == 0 || ranks[0] % spread->sizes[AXIS_EXPERT] == 0;
+  for (uint32_t i = 1; i < communicator->rank_count; i++) {
+    row = row && ranks[i] == ranks[i - 1] + 1;
+  }
+  return row;
 }
 
-/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does, and replicas in a row share
- * experts: a place by number alone. -1: an axis between is not known. */
+/* Do ranks of a stage in a row share experts? Beside shared tensors others may: some group has to show it. */
+static bool are_in_rows(const struct spread *spread) {
+  int64_t experts = spread->sizes[AXIS_EXPERT], stage = 1;
+  bool shown = spread->sizes[AXIS_TENSOR] == 1;
+  for (int i = 0; i < PRODUCT_AXES; i++) {
+    int32_t size = product_axes[i] == AXIS_PIPELINE ? 1 : spread->sizes[product_axes[i]];
+    stage = size > 0 && stage <= INT32_MAX ? stage * size : stage;
+  }
+  bool rows = experts > 0 && stage % experts == 0;
+  for (uint32_t rank = 0; rank < spread->job->ranks.count && rows; rank++) {
+    uint32_t index = spread->communicator[AXIS_EXPERT][rank];
+    if (index < SEVERAL) {
+      rows = is_in_row(spread, &spread->all.communicators.items[index]);
+      shown = shown || spread->all.communicators.items[index].rank_count > 0;
+    }
+  }
+  return rows && shown;
+}
+
+/* Ranks are numbered tensor first, then context, data, pipeline, as Megatron-LM does, and those of a stage in a row
+ * share experts: a place by number alone. -1: an axis between is not known. */
 static int32_t place_by_number(const struct spread *spread, enum program_axis axis, int32_t number) {
   int32_t tensor = spread->sizes[AXIS_TENSOR];
   int32_t data = spread->sizes[AXIS_DATA];
@@ -390,7 +411,7 @@ static int32_t place_by_number(const struct spread *spread, enum program_axis ax
          : axis == AXIS_CONTEXT  ? number / tensor % context
          : axis == AXIS_DATA     ? number / tensor / context % data
          : axis == AXIS_PIPELINE ? number / tensor / context / data
-         : axis == AXIS_EXPERT   ? expert_by_number(spread, number / tensor / context % data)
+         : axis == AXIS_EXPERT   ? number % spread->sizes[AXIS_EXPERT]
                                  : -1;
 }
 
@@ -583,7 +604,7 @@ bool lumos_program_parallel(struct lumos_job *job, struct lumos_error *error) {
     place_along(&spread, AXIS_TENSOR, by_number);
     place_along(&spread, AXIS_DATA, by_number);
     place_along(&spread, AXIS_CONTEXT, by_number);
-    place_along(&spread, AXIS_EXPERT, by_number);
+    place_along(&spread, AXIS_EXPERT, by_number && are_in_rows(&spread));
     place_stages(&spread, by_number);
   }
   finish(&spread);

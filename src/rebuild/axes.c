@@ -1,5 +1,6 @@
 #include "rebuild/axes.h"
 
+#include "program/axis.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,14 @@ static bool find_place(const struct lumos_job *job, struct numbering *numbering,
   return rank != LUMOS_NONE && job->ranks.items[rank].has_parallel;
 }
 
+/* Replicas in a row share experts, or those at the same place in such rows have the same ones, where neither tensors nor
+ * sequences are shared: then their places tell. */
+static unsigned axis_of_replicas(const struct lumos_parallel *sizes, bool rows, bool places) {
+  bool told = rebuild_experts_of(sizes) > 1 && rebuild_experts_of(sizes) < sizes->dp && sizes->tp <= 1 &&
+              rebuild_contexts_of(sizes) == 1;
+  return told && rows ? REBUILD_EXPERT : told && places ? REBUILD_OWNERS : REBUILD_DATA;
+}
+
 static unsigned axes_of(const struct lumos_job *job, const int32_t *ranks, uint32_t count, uint8_t role) {
   const struct lumos_parallel *sizes =
       job->models.count > 0 ? &job->models.items[0].sizes : &lumos_model_description_empty.sizes;
@@ -66,18 +75,38 @@ static unsigned axes_of(const struct lumos_job *job, const int32_t *ranks, uint3
   struct numbering numbering = {0};
   uint32_t known = 0;
   unsigned axes = 0;
+  bool rows = true, places = true;
   for (uint32_t i = 0; i < count; i++) {
     if (find_place(job, &numbering, ranks[i], &at)) {
       first = known == 0 ? at : first;
       axes |= at.tp != first.tp ? REBUILD_TENSOR : 0U;
       axes |= at.pp != first.pp ? REBUILD_PIPELINE : 0U;
-      axes |= at.dp / shared != first.dp / shared ? REBUILD_DATA : 0U;
-      axes |= at.dp % shared != first.dp % shared ? REBUILD_EXPERT : 0U;
+      axes |= at.dp != first.dp ? REBUILD_DATA : 0U;
       axes |= at.cp != first.cp ? REBUILD_CONTEXT : 0U;
+      rows = rows && at.dp / shared == first.dp / shared;
+      places = places && at.dp % shared == first.dp % shared;
       known++;
     }
   }
+  if ((axes & REBUILD_DATA) != 0) {
+    axes = (axes & ~(unsigned)REBUILD_DATA) | axis_of_replicas(sizes, rows, places);
+  }
   return axes | (known < count || count == 1 ? rebuild_axes_of_role(role) : 0U);
+}
+
+/* Along which axes a group is that experts have, as its name or role says; 0: neither does. */
+static unsigned axes_for_experts(const struct lumos_job *job, const struct lumos_group *group) {
+  switch (program_experts_of_name(lumos_string(job->strings, group->name))) {
+    case PROGRAM_SHARED_EXPERTS:
+      return REBUILD_EXPERT;
+    case PROGRAM_SAME_EXPERTS:
+      return REBUILD_OWNERS;
+    case PROGRAM_ALL_EXPERTS:
+      return REBUILD_EXPERT | REBUILD_PIPELINE;
+    case PROGRAM_NO_EXPERTS:
+      break;
+  }
+  return group->role == LUMOS_EXPERT ? REBUILD_EXPERT : 0U;
 }
 
 /* A group without a role that has all ranks. */
@@ -86,20 +115,27 @@ static bool is_world(const struct lumos_job *job, const struct lumos_group *grou
   return group->role == 0 && (group->size == rank->world || (int64_t)group->size == (int64_t)job->ranks.count);
 }
 
+/* May others be along a part of what a group is along? */
+static bool has_parts(const struct lumos_job *job, unsigned axes) {
+  return (axes & REBUILD_CONTEXT) != 0 || (job->models.count > 0 && job->models.items[0].sizes.ep > 1);
+}
+
 /* PyTorch's own group of all ranks, whatever it is used for. */
 static bool is_default(const struct lumos_job *job, const struct lumos_group *group) {
   return strcmp(lumos_string(job->strings, group->name), "default_pg") == 0;
 }
 
-/* Those that sum gradients along contexts, or along all replicas that share experts, do so along replicas, of which
- * there may be one. */
+/* Those that sum gradients along contexts do so along replicas, of which there may be one. */
 unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_group *group) {
-  unsigned axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
-  unsigned part = axes & (REBUILD_CONTEXT | REBUILD_EXPERT);
-  if (is_world(job, group) || (part != 0 && is_default(job, group))) {
-    axes |= REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA | REBUILD_CONTEXT | REBUILD_EXPERT;
+  unsigned of_experts = axes_for_experts(job, group);
+  if (of_experts != 0) {
+    return of_experts;
   }
-  return axes | (group->role == LUMOS_DATA && part != 0 ? REBUILD_DATA : 0U);
+  unsigned axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
+  if (is_world(job, group) || (has_parts(job, axes) && is_default(job, group))) {
+    return REBUILD_TENSOR | REBUILD_PIPELINE | REBUILD_DATA | REBUILD_CONTEXT;
+  }
+  return axes | (group->role == LUMOS_DATA && (axes & REBUILD_CONTEXT) != 0 ? REBUILD_DATA : 0U);
 }
 
 static const struct lumos_group *group_of(const struct lumos_job *job, lumos_string_id id) {
@@ -111,39 +147,57 @@ static const struct lumos_group *group_of(const struct lumos_job *job, lumos_str
   return NULL;
 }
 
-/* Where members were not recorded, those of its group. */
-unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective) {
+/* As its members tell; where they were not recorded, those of its group. */
+static unsigned axes_of_members(const struct lumos_job *job, const struct lumos_collective *collective,
+                                const struct lumos_group *group) {
   uint32_t count = collective->member_count;
-  const struct lumos_group *group =
-      !rebuild_is_pair(collective) && (int64_t)count < collective->size ? group_of(job, collective->group) : NULL;
-  unsigned axes = 0;
-  if (group != NULL && group->member_count > 0) {
-    axes = axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
-  } else {
-    int32_t *ranks = lumos_allocate(count * sizeof *ranks);
-    for (uint32_t m = 0; m < count; m++) {
-      uint32_t task = job->members.items[collective->member_first + m];
-      ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].rank;
-    }
-    axes = axes_of(job, ranks, count, 0) | (group != NULL ? rebuild_axes_of_role(group->role) : 0U);
-    free(ranks);
+  bool lacks = group != NULL && (int64_t)count < collective->size;
+  if (lacks && group->member_count > 0) {
+    return axes_of(job, job->group_ranks.items + group->member_first, group->member_count, group->role);
   }
-  if ((axes & (REBUILD_CONTEXT | REBUILD_EXPERT)) != 0 &&
-      !rebuild_is_pair(collective)) { /* of one replica it is the group that tells what for */
-    group = group_of(job, collective->group);
-    axes |= group == NULL ? 0U : rebuild_axes_of_group(job, group);
+  int32_t *ranks = lumos_allocate(count * sizeof *ranks);
+  for (uint32_t m = 0; m < count; m++) {
+    uint32_t task = job->members.items[collective->member_first + m];
+    ranks[m] = job->ranks.items[lumos_rank_of(job, &job->tasks.items[task])].rank;
+  }
+  unsigned axes = axes_of(job, ranks, count, 0) | (lacks ? rebuild_axes_of_role(group->role) : 0U);
+  free(ranks);
+  return axes;
+}
+
+/* Of one replica, and of experts, it is the group that tells what for. */
+unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective) {
+  const struct lumos_group *group = rebuild_is_pair(collective) ? NULL : group_of(job, collective->group);
+  unsigned axes = group == NULL ? 0U : axes_for_experts(job, group);
+  if (axes == 0) {
+    axes = axes_of_members(job, collective, group);
+    axes |= group != NULL && has_parts(job, axes) ? rebuild_axes_of_group(job, group) : 0U;
   }
   return axes | (rebuild_shares_ends(axes, collective->bytes) ? REBUILD_ENDS : 0U);
 }
 
+enum { WITHIN_STAGE = REBUILD_EXPERT | REBUILD_OWNERS };
+
+/* Of two ranks of a stage, at these places: are they together where experts are shared? */
+static bool is_with(const struct lumos_parallel *sizes, int32_t place, int32_t other, unsigned axes) {
+  int32_t shared = rebuild_experts_of(sizes);
+  return ((axes & REBUILD_OWNERS) != 0 || other / shared == place / shared) &&
+         ((axes & REBUILD_EXPERT) != 0 || other % shared == place % shared);
+}
+
 void rebuild_axes_place(const struct lumos_parallel *sizes, const struct lumos_parallel *at, unsigned axes,
                         uint32_t place[REBUILD_PLACES]) {
-  int32_t shared = rebuild_experts_of(sizes);
-  place[0] = (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp;
-  place[1] = (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp;
-  place[2] = (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)(at->dp / shared);
+  bool of_experts = (axes & WITHIN_STAGE) != 0;
+  int32_t shared = rebuild_experts_of(sizes), own = of_experts ? rebuild_place_in_stage(sizes, at) : 0;
+  place[0] = (axes & REBUILD_PIPELINE) != 0 ? LUMOS_NONE : (uint32_t)at->pp;
+  place[1] = (axes & REBUILD_TENSOR) != 0 ? LUMOS_NONE : (uint32_t)at->tp;
+  place[2] = (axes & REBUILD_DATA) != 0 ? LUMOS_NONE : (uint32_t)at->dp;
   place[3] = (axes & REBUILD_CONTEXT) != 0 ? LUMOS_NONE : (uint32_t)at->cp;
-  place[4] = (axes & REBUILD_EXPERT) != 0 ? LUMOS_NONE : (uint32_t)(at->dp % shared);
+  if (of_experts) {
+    place[1] = (axes & REBUILD_OWNERS) != 0 ? LUMOS_NONE : (uint32_t)(own / shared);
+    place[2] = (axes & REBUILD_EXPERT) != 0 ? LUMOS_NONE : (uint32_t)(own % shared);
+    place[3] = LUMOS_NONE;
+  }
 }
 
 static bool is_at_end(const struct rebuild_plan *plan, const struct lumos_parallel *at) {
@@ -152,13 +206,16 @@ static bool is_at_end(const struct rebuild_plan *plan, const struct lumos_parall
 
 int32_t rebuild_axes_count(const struct rebuild_plan *plan, const struct lumos_parallel *at, unsigned axes) {
   const struct lumos_parallel *sizes = &plan->model.sizes;
-  int32_t stages = (axes & REBUILD_ENDS) != 0 && sizes->pp > 1 ? 2 : sizes->pp;
+  int32_t stages = (axes & REBUILD_PIPELINE) == 0 ? 1 : (axes & REBUILD_ENDS) != 0 && sizes->pp > 1 ? 2 : sizes->pp;
   if ((axes & REBUILD_ENDS) != 0 && !is_at_end(plan, at)) {
     return 0;
   }
-  return ((axes & REBUILD_TENSOR) != 0 ? sizes->tp : 1) * ((axes & REBUILD_PIPELINE) != 0 ? stages : 1) *
-         ((axes & REBUILD_DATA) != 0 ? sizes->dp / rebuild_experts_of(sizes) : 1) *
-         ((axes & REBUILD_EXPERT) != 0 ? rebuild_experts_of(sizes) : 1) *
+  if ((axes & WITHIN_STAGE) != 0) {
+    int32_t shared = rebuild_experts_of(sizes);
+    return stages * ((axes & REBUILD_EXPERT) != 0 ? shared : 1) *
+           ((axes & REBUILD_OWNERS) != 0 ? rebuild_stage_ranks(sizes) / shared : 1);
+  }
+  return stages * ((axes & REBUILD_TENSOR) != 0 ? sizes->tp : 1) * ((axes & REBUILD_DATA) != 0 ? sizes->dp : 1) *
          ((axes & REBUILD_CONTEXT) != 0 ? rebuild_contexts_of(sizes) : 1);
 }
 
@@ -176,10 +233,22 @@ static void list_column(const struct lumos_parallel *sizes, struct lumos_paralle
   }
 }
 
-static bool is_together(const struct lumos_parallel *sizes, int32_t replica, int32_t other, unsigned axes) {
-  int32_t shared = rebuild_experts_of(sizes);
-  return ((axes & REBUILD_DATA) != 0 || other / shared == replica / shared) &&
-         ((axes & REBUILD_EXPERT) != 0 || other % shared == replica % shared);
+static void list_stage(const struct lumos_parallel *sizes, struct lumos_parallel at, unsigned axes,
+                       struct rebuild_numbers *numbers) {
+  bool replicas = (axes & REBUILD_DATA) != 0;
+  int32_t ranks = rebuild_stage_ranks(sizes), own = rebuild_place_in_stage(sizes, &at);
+  int32_t first = replicas ? 0 : at.dp, end = replicas ? sizes->dp : at.dp + 1;
+  if ((axes & WITHIN_STAGE) != 0) {
+    for (int32_t place = 0; place < ranks; place++) {
+      if (is_with(sizes, own, place, axes)) {
+        lumos_vector_push(numbers, at.pp * ranks + place);
+      }
+    }
+    return;
+  }
+  for (at.dp = first; at.dp < end; at.dp++) {
+    list_column(sizes, at, axes, numbers);
+  }
 }
 
 void rebuild_axes_list(const struct rebuild_plan *plan, const struct lumos_parallel *at, unsigned axes,
@@ -188,13 +257,10 @@ void rebuild_axes_list(const struct rebuild_plan *plan, const struct lumos_paral
   bool stages = (axes & REBUILD_PIPELINE) != 0;
   numbers->count = 0;
   for (int32_t p = stages ? 0 : at->pp; p < (stages ? sizes->pp : at->pp + 1); p++) {
-    bool here = (axes & REBUILD_ENDS) == 0 || p == 0 || p == sizes->pp - 1;
-    for (int32_t d = 0; here && d < sizes->dp; d++) {
-      const struct lumos_parallel column = {
-          .tp = at->tp, .pp = p, .dp = d, .cp = at->cp > 0 ? at->cp : 0, .ep = LUMOS_ABSENT_INT};
-      if (is_together(sizes, at->dp, d, axes)) {
-        list_column(sizes, column, axes, numbers);
-      }
+    const struct lumos_parallel own = {
+        .tp = at->tp, .pp = p, .dp = at->dp, .cp = at->cp > 0 ? at->cp : 0, .ep = LUMOS_ABSENT_INT};
+    if ((axes & REBUILD_ENDS) == 0 || p == 0 || p == sizes->pp - 1) {
+      list_stage(sizes, own, axes, numbers);
     }
   }
 }

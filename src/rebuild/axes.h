@@ -11,8 +11,10 @@ enum rebuild_axis {
   REBUILD_DATA = 4,
   REBUILD_ENDS = 8,
   REBUILD_CONTEXT = 16,
-  REBUILD_EXPERT = 32, /* replicas in a row, which share experts; then those along data have the same experts */
-  REBUILD_AXES = 64    /* sets of these */
+  /* Instead of those within a stage, which experts have nothing to do with: */
+  REBUILD_EXPERT = 32, /* ranks of a stage in a row, which share experts */
+  REBUILD_OWNERS = 64, /* those at the same place in such rows, which have the same experts */
+  REBUILD_AXES = 128   /* sets of these */
 };
 
 /* Along which axes the ranks of a recorded group differ: as far as their places are known, by their numbers where they
@@ -24,7 +26,7 @@ unsigned rebuild_axes_of_group(const struct lumos_job *job, const struct lumos_g
 unsigned rebuild_axes_of_collective(const struct lumos_job *job, const struct lumos_collective *collective);
 
 /* What those have in common that are together with a rank along such axes: equal for all of them, for others not. */
-enum { REBUILD_PLACES = 5 };
+enum { REBUILD_PLACES = 4 };
 void rebuild_axes_place(const struct lumos_parallel *sizes, const struct lumos_parallel *at, unsigned axes,
                         uint32_t place[REBUILD_PLACES]);
 

@@ -296,7 +296,7 @@ static bool is_cleared_at_once(const struct lumos_job *job, uint32_t rank, int64
 static void look_at_recorded(struct rebuild_gradients *gradients, const struct lumos_job *from) {
   struct rebuild_gradients recorded = {0};
   int64_t sum = 0, head = 0, embedding = 0;
-  bool shared = from->models.count > 0 && rebuild_experts_of(&from->models.items[0].sizes) > 1;
+  bool shared = from->models.count > 0 && rebuild_experts_apart(from, &from->models.items[0].sizes);
   search_job(&recorded, from, from, NULL, REBUILD_LAST_MICRO_BATCH);
   for (size_t i = 0; i < recorded.items.count; i++) {
     const struct rebuild_gradient *gradient = &recorded.items.items[i];
@@ -315,6 +315,10 @@ static void look_at_recorded(struct rebuild_gradients *gradients, const struct l
   gradients->tied = recorded.recorded ? tied : true;
   gradients->elements = sum - (gradients->tied && twice ? head : 0);
   lumos_vector_free(&recorded.items);
+}
+
+bool rebuild_experts_apart(const struct lumos_job *from, const struct lumos_parallel *sizes) {
+  return rebuild_experts_of(sizes) > 1 || (sizes->tp > 1 && lumos_experts_are_whole(from));
 }
 
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,

@@ -31,6 +31,10 @@ enum rebuild_gradients_of { REBUILD_LAST_MICRO_BATCH, REBUILD_LATER_MICRO_BATCHE
 void rebuild_gradients_find(struct rebuild_gradients *gradients, const struct lumos_job *built,
                             const struct lumos_job *from, enum rebuild_gradients_of of);
 
+/* Of ranks that are spread so: have others the same experts than have the same of all else? Then their gradients are
+ * reduced apart. `from` shows whether tensor-parallel ranks have whole experts. O(groups). */
+bool rebuild_experts_apart(const struct lumos_job *from, const struct lumos_parallel *sizes);
+
 /* By task of a built job: what it is like in `from`; LUMOS_NONE: nothing. The caller frees it. */
 uint32_t *rebuild_find_likes(const struct lumos_job *built, const struct lumos_job *from);
 

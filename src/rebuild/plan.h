@@ -43,20 +43,28 @@ struct rebuild_plan {
 /* Ranks that share each sequence; 1: each has whole ones. */
 static inline int32_t rebuild_contexts_of(const struct lumos_parallel *sizes) { return sizes->cp > 0 ? sizes->cp : 1; }
 
-/* Replicas in a row that share the experts of layers; 1: each has all. */
-static inline int32_t rebuild_experts_of(const struct lumos_parallel *sizes) {
-  return sizes->ep > 0 && sizes->dp > 0 && sizes->dp % sizes->ep == 0 ? sizes->ep : 1;
-}
-
 /* Ranks with the same parameters but for experts, which sum their gradients; at least 1. */
 static inline int32_t rebuild_copies_of(const struct lumos_parallel *sizes) {
   return (sizes->dp > 0 ? sizes->dp : 1) * rebuild_contexts_of(sizes);
 }
 
-/* The number of a rank: they rise along tensors, contexts, replicas, then stages, as those of Megatron-LM do. */
+static inline int32_t rebuild_stage_ranks(const struct lumos_parallel *sizes) {
+  return (sizes->tp > 0 ? sizes->tp : 1) * rebuild_copies_of(sizes);
+}
+
+/* Ranks of a stage in a row that share the experts of layers; 1: each has all. */
+static inline int32_t rebuild_experts_of(const struct lumos_parallel *sizes) {
+  return sizes->ep > 0 && sizes->dp > 0 && rebuild_stage_ranks(sizes) % sizes->ep == 0 ? sizes->ep : 1;
+}
+
+/* Where a rank stands in its stage: along tensors, then contexts, then replicas. */
+static inline int32_t rebuild_place_in_stage(const struct lumos_parallel *sizes, const struct lumos_parallel *at) {
+  return (at->dp * rebuild_contexts_of(sizes) + (at->cp > 0 ? at->cp : 0)) * sizes->tp + at->tp;
+}
+
+/* The number of a rank: they rise along stages, as those of Megatron-LM do. */
 static inline int32_t rebuild_number_at(const struct lumos_parallel *sizes, const struct lumos_parallel *at) {
-  int32_t context = at->cp > 0 ? at->cp : 0;
-  return ((at->pp * sizes->dp + at->dp) * rebuild_contexts_of(sizes) + context) * sizes->tp + at->tp;
+  return at->pp * sizes->dp * rebuild_contexts_of(sizes) * sizes->tp + rebuild_place_in_stage(sizes, at);
 }
 
 /* Add a block to what a rank does. */

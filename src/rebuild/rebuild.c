@@ -73,6 +73,10 @@ static int32_t experts_asked(const struct lumos_job *job, const struct lumos_reb
   return asked->experts > 0 ? asked->experts : were;
 }
 
+static struct lumos_spread spread_asked(const struct lumos_job *job, const struct lumos_rebuild *asked) {
+  return (struct lumos_spread){contexts_asked(job, asked), shards_asked(job, asked)};
+}
+
 /* In how many parts tensor-parallel ranks will have a sequence between halves of layers. */
 static int32_t sequence_parts(const struct lumos_job *job, const struct lumos_rebuild *asked) {
   enum lumos_switch will = asked->sequence_parallel != 0 ? asked->sequence_parallel : lumos_parts_recorded(job);
@@ -406,7 +410,7 @@ static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *a
                "whether each has a part of the sequence is not known; record the arguments of collectives "
                "with a later PyTorch, and kernels launched one by one, not as CUDA graphs");
   }
-  return lumos_reshape_sequence(job, contexts_asked(job, asked), shards, on, error);
+  return lumos_reshape_sequence(job, spread_asked(job, asked), on, error);
 }
 
 /* What shows how ranks share a sequence is a job in which they do. */
@@ -434,7 +438,7 @@ static bool change_experts(struct lumos_job *job, const struct lumos_rebuild *as
                       "--moe-token-dispatcher-type alltoall)",
                       will);
   }
-  return were == will || lumos_reshape_experts(job, will, error);
+  return were == will || lumos_reshape_experts(job, spread_asked(job, asked), will, error);
 }
 
 /* Without a way back there are no gradients, and nothing that is kept for them. */

@@ -1,5 +1,6 @@
 #include "rebuild/recorded.h"
 
+#include "program/axis.h"
 #include "program/sharded.h"
 #include "rebuild/axes.h"
 #include "rebuild/exchange.h"
@@ -25,24 +26,55 @@ static bool passes_on(const struct lumos_job *job) {
   return passes;
 }
 
-/* Is every group that exchanges what experts work on one of replicas in a row, as in Megatron-LM without tensor
- * parallelism? */
+static bool is_row(const struct lumos_job *job, const struct lumos_group *group, int32_t shared) {
+  const int32_t *ranks = job->group_ranks.items + group->member_first;
+  bool row = group->member_count == (uint32_t)shared && ranks[0] % shared == 0;
+  for (uint32_t i = 1; i < group->member_count; i++) {
+    row = row && ranks[i] == ranks[i - 1] + 1;
+  }
+  return row;
+}
+
+/* Is every group that exchanges what experts work on one of ranks in a row, as in Megatron-LM where no tensor-parallel
+ * rank has a part of an expert? */
 static bool shares_in_rows(const struct lumos_job *job, const struct lumos_parallel *sizes) {
-  bool rows = sizes->tp <= 1 && rebuild_contexts_of(sizes) == 1 && rebuild_experts_of(sizes) == sizes->ep;
+  bool alone = sizes->tp <= 1 && rebuild_contexts_of(sizes) == 1, rows = rebuild_experts_of(sizes) == sizes->ep;
   for (size_t c = 0; c < job->collectives.count && rows; c++) {
     const struct lumos_collective *collective = &job->collectives.items[c];
     bool exchanges = strcmp(lumos_string(job->strings, collective->op), "all_to_all") == 0;
     rows = !exchanges || rebuild_axes_of_collective(job, collective) == REBUILD_EXPERT;
   }
+  for (size_t g = 0; g < job->groups.count && rows && !alone; g++) {
+    const struct lumos_group *group = &job->groups.items[g];
+    rows = group->role != LUMOS_EXPERT || is_row(job, group, sizes->ep);
+  }
   return rows;
 }
 
+/* Of the same ranks may be those that sum the gradients of experts and those that sum all others: names alone say which
+ * are which. */
+static bool names_replicas(const struct lumos_job *job, const struct lumos_parallel *sizes) {
+  bool named = true;
+  enum program_axis axis;
+  for (size_t g = 0; g < job->groups.count && (sizes->tp > 1 || rebuild_contexts_of(sizes) > 1); g++) {
+    const struct lumos_group *group = &job->groups.items[g];
+    named = named && (group->role != LUMOS_DATA || group->size == 1 ||
+                      program_role_of_name(lumos_string(job->strings, group->name), &axis) != 0);
+  }
+  return named;
+}
+
 static bool check_axes(const struct lumos_job *job, const struct lumos_parallel *sizes, struct lumos_error *error) {
-  if (sizes->ep != LUMOS_ABSENT_INT && sizes->ep > 1 && !shares_in_rows(job, sizes)) {
+  bool shared = sizes->ep != LUMOS_ABSENT_INT && sizes->ep > 1;
+  if (shared && !shares_in_rows(job, sizes)) {
     return lumos_fail(error,
-                      "a job with expert parallelism can be planned anew where data-parallel ranks in a row share the "
-                      "experts, and no tensors or sequences; record a job of one tensor-parallel rank "
-                      "(--tensor-model-parallel-size 1)");
+                      "a job with expert parallelism can be planned anew where ranks of a stage in a row share the "
+                      "experts, and each has whole ones; record a job with --expert-tensor-parallel-size 1");
+  }
+  if (shared && !names_replicas(job, sizes)) {
+    return lumos_fail(error,
+                      "which groups sum the gradients of experts is not known, for some that replicas sum in have no "
+                      "name; record with PyTorch 2.4 or later, which records names of groups (pg_desc)");
   }
   return rebuild_contexts_of(sizes) == 1 || !passes_on(job) ||
          lumos_fail(error,

@@ -4,6 +4,7 @@
 #include "cost/hardware.h"
 #include "cost/transfers.h"
 #include "job/builder.h"
+#include "rebuild/axes.h"
 #include "rebuild/buckets.h"
 #include "rebuild/conversions.h"
 #include "rebuild/gradients.h"
@@ -95,10 +96,16 @@ static void list_copies(struct numbers *ranks, const struct reducing *reducing, 
   }
 }
 
-static void list_owners(struct numbers *ranks, const struct reducing *reducing, struct lumos_parallel place) {
-  int32_t shared = rebuild_experts_of(&reducing->sizes);
-  for (place.dp %= shared; place.dp < reducing->sizes.dp; place.dp += shared) {
-    add_number(ranks, reducing, place);
+/* Of those of a stage that share experts in a row, a rank's place. */
+static int32_t place_in_row(const struct lumos_parallel *sizes, const struct lumos_parallel *place) {
+  return rebuild_place_in_stage(sizes, place) % rebuild_experts_of(sizes);
+}
+
+static void list_owners(struct numbers *ranks, const struct reducing *reducing, const struct lumos_parallel *own) {
+  const struct lumos_parallel *sizes = &reducing->sizes;
+  int32_t all = rebuild_stage_ranks(sizes);
+  for (int32_t place = place_in_row(sizes, own); place < all; place += rebuild_experts_of(sizes)) {
+    lumos_vector_push(ranks, own->pp * all + place);
   }
 }
 
@@ -113,7 +120,7 @@ static void list_ranks(struct numbers *ranks, const struct reducing *reducing, c
     list_copies(ranks, reducing, *own);
   }
   if (of == OF_EXPERTS) {
-    list_owners(ranks, reducing, *own);
+    list_owners(ranks, reducing, own);
   }
   for (int32_t rank = 0; rank < sizes->tp * sizes->pp * rebuild_copies_of(sizes) && of == OF_ALL; rank++) {
     lumos_vector_push(ranks, rank);
@@ -133,10 +140,9 @@ static struct channel new_channel(const struct reducing *reducing, const struct 
 static uint32_t channel_for(struct reducing *reducing, uint32_t rank, enum channel_of of) {
   const struct lumos_parallel *own = at(reducing, rank);
   bool reduces = of == OF_REPLICAS || of == OF_EXPERTS;
-  int32_t place = of == OF_EXPERTS ? own->dp % rebuild_experts_of(&reducing->sizes) : own->dp;
-  const uint32_t label[] = {of, of == OF_ALL ? 0 : (uint32_t)own->tp, reduces ? (uint32_t)own->pp : 0,
-                            of == OF_ENDS || of == OF_EXPERTS ? (uint32_t)place : 0,
-                            of == OF_ENDS ? (uint32_t)own->cp : 0};
+  int32_t place = of == OF_EXPERTS ? place_in_row(&reducing->sizes, own) : own->tp;
+  const uint32_t label[] = {of, of == OF_ALL ? 0 : (uint32_t)place, reduces ? (uint32_t)own->pp : 0,
+                            of == OF_ENDS ? (uint32_t)own->dp : 0, of == OF_ENDS ? (uint32_t)own->cp : 0};
   uint32_t number =
       lumos_number_of(&reducing->numbers, rebuild_label(&reducing->labels, label, sizeof label / sizeof *label));
   if (number == reducing->channels.count) {
@@ -240,9 +246,13 @@ static enum channel_of channel_of(const struct rebuild_bucket *bucket) {
   return bucket->of_experts ? OF_EXPERTS : OF_REPLICAS;
 }
 
+/* Ranks with the same experts. */
+static int32_t owners_of(const struct lumos_parallel *sizes) {
+  return rebuild_stage_ranks(sizes) / rebuild_experts_of(sizes);
+}
+
 static int32_t copies_of(const struct reducing *reducing, const struct rebuild_bucket *bucket) {
-  int32_t copies = rebuild_copies_of(&reducing->sizes);
-  return bucket->of_experts ? copies / rebuild_experts_of(&reducing->sizes) : copies;
+  return bucket->of_experts ? owners_of(&reducing->sizes) : rebuild_copies_of(&reducing->sizes);
 }
 
 static void reduce_bucket(struct reducing *reducing, const struct round *round, struct rebuild_bucket *bucket,
@@ -301,13 +311,18 @@ static void wait_for_buckets(const struct reducing *reducing, const struct round
   }
 }
 
-/* Experts that all replicas share have nobody to be reduced with. */
+static enum rebuild_filled filled(const struct lumos_job *from, const struct lumos_parallel *sizes) {
+  return rebuild_experts_apart(from, sizes) ? REBUILD_FILL_OTHERS : REBUILD_FILL_ALL;
+}
+
+/* What one rank alone has, be it experts or all else, has nobody to be reduced with. */
 static void fill_buckets(const struct reducing *reducing, const struct rebuild_gradient *gradients, size_t count,
                          struct rebuild_buckets *buckets) {
   struct rebuild_filling filling = reducing->filling;
-  int32_t shared = rebuild_experts_of(&reducing->sizes);
-  filling.of = shared > 1 ? REBUILD_FILL_OTHERS : REBUILD_FILL_ALL;
-  rebuild_buckets_fill(&filling, gradients, count, buckets);
+  filling.of = filled(reducing->from, &reducing->sizes);
+  if (rebuild_copies_of(&reducing->sizes) > 1) {
+    rebuild_buckets_fill(&filling, gradients, count, buckets);
+  }
   if (reducing->reduction.experts) {
     filling.of = REBUILD_FILL_EXPERTS;
     rebuild_buckets_fill(&filling, gradients, count, buckets);
@@ -464,10 +479,12 @@ static int by_channel(const void *left, const void *right) {
 }
 
 /* A group of replicas that the rank has, for what was recorded is reduced among these anew; absent: it has none. */
-static lumos_string_id find_group(const struct lumos_job *job, uint32_t rank, int32_t size) {
+static lumos_string_id find_group(const struct lumos_job *job, uint32_t rank, const struct channel *channel) {
   for (size_t g = 0; g < job->groups.count; g++) {
     const struct lumos_group *group = &job->groups.items[g];
-    for (uint32_t m = 0; group->role == LUMOS_DATA && group->size == size && m < group->member_count; m++) {
+    bool of_experts = rebuild_axes_of_group(job, group) == REBUILD_OWNERS;
+    bool fits = group->role == LUMOS_DATA && group->size == channel->size && of_experts == (channel->of == OF_EXPERTS);
+    for (uint32_t m = 0; fits && m < group->member_count; m++) {
       if (job->group_ranks.items[group->member_first + m] == job->ranks.items[rank].rank) {
         return group->id;
       }
@@ -487,7 +504,7 @@ static lumos_string_id add_group(struct reducing *reducing, const struct operati
   struct lumos_text name = LUMOS_TEXT_BUFFER;
   uint32_t rank = lumos_rank_of(job, &job->tasks.items[first->task]);
   bool again = reducing->reduction.again && (channel->of == OF_REPLICAS || channel->of == OF_EXPERTS);
-  lumos_string_id recorded = again ? find_group(job, rank, channel->size) : LUMOS_NO_STRING;
+  lumos_string_id recorded = again ? find_group(job, rank, channel) : LUMOS_NO_STRING;
   if (recorded != LUMOS_NO_STRING) {
     lumos_text_free(&name);
     return recorded;
@@ -681,29 +698,34 @@ static bool moves_layers(const struct lumos_model_description *was, const struct
   return was->layers != now->layers || was->sizes.pp != now->sizes.pp || asked->split_count > 0 || asked->chunks > 0;
 }
 
-/* Ranks with the same experts. */
-static int32_t owners_of(const struct lumos_parallel *sizes) {
-  return sizes->dp > 0 ? sizes->dp / rebuild_experts_of(sizes) : 1;
+/* Is the gradient of anything summed among ranks of a stage? */
+static bool reduces(const struct lumos_job *from, const struct lumos_parallel *sizes) {
+  return rebuild_copies_of(sizes) > 1 || (rebuild_experts_apart(from, sizes) && owners_of(sizes) > 1);
 }
 
-/* Do other ranks share experts, or do they reduce them with somebody and did not, or the other way round? */
-static bool shares_otherwise(const struct lumos_parallel *was, const struct lumos_parallel *now) {
-  return rebuild_experts_of(was) != rebuild_experts_of(now) ||
-         (rebuild_experts_of(now) > 1 && (owners_of(was) > 1) != (owners_of(now) > 1));
+/* Have other ranks the same experts, or as many more of them than of all else, or do they reduce them, or all else, with
+ * somebody and did not, or the other way round? */
+static bool shares_otherwise(const struct lumos_job *from, const struct lumos_parallel *was,
+                             const struct lumos_parallel *now) {
+  bool were = rebuild_experts_apart(from, was), are = rebuild_experts_apart(from, now);
+  return were != are || (are && (rebuild_experts_of(was) != rebuild_experts_of(now) || was->tp != now->tp ||
+                                 (owners_of(was) > 1) != (owners_of(now) > 1) ||
+                                 (rebuild_copies_of(was) > 1) != (rebuild_copies_of(now) > 1)));
 }
 
 /* What is left open is as recorded; new replicas overlap, and share nothing. */
 static struct reduction reduction_for(const struct rebuild_habits *habits, const struct lumos_job *from,
                                       const struct lumos_job *built, const struct lumos_rebuild *asked) {
   const struct lumos_model_description *was = &from->models.items[0], *now = &built->models.items[0];
-  bool several = rebuild_copies_of(&was->sizes) > 1, ends = now->sizes.pp > 1 && was->sizes.pp <= 1;
+  bool several = reduces(from, &was->sizes), ends = now->sizes.pp > 1 && was->sizes.pp <= 1;
   bool differs = moves_layers(was, now, asked) || asked->bucket_mb > 0 || asked->overlap_gradients != 0 ||
                  asked->distributed_optimizer != 0;
   bool again =
-      several && (differs || shares_otherwise(&was->sizes, &now->sizes)) && habits->reduces && !habits->spreads;
-  bool replicas = rebuild_copies_of(&now->sizes) > 1 && (!several || again);
+      several && (differs || shares_otherwise(from, &was->sizes, &now->sizes)) && habits->reduces && !habits->spreads;
+  bool replicas = reduces(from, &now->sizes) && (!several || again);
   return (struct reduction){.replicas = replicas,
-                            .experts = replicas && rebuild_experts_of(&now->sizes) > 1 && owners_of(&now->sizes) > 1,
+                            .experts =
+                                replicas && rebuild_experts_apart(from, &now->sizes) && owners_of(&now->sizes) > 1,
                             .again = again,
                             .ends = ends,
                             .bucket_bytes = (int64_t)asked->bucket_mb * 1000000,
@@ -717,11 +739,11 @@ static bool check_habits(const struct rebuild_habits *habits, const struct lumos
   if (asked->bucket_mb == 0 && asked->overlap_gradients == 0 && asked->distributed_optimizer == 0) {
     return true;
   }
-  if (rebuild_copies_of(&built->models.items[0].sizes) <= 1) {
+  if (!reduces(from, &built->models.items[0].sizes)) {
     return lumos_fail(error, "one replica reduces no gradients: --bucket-mb, --overlap-gradients and "
                              "--distributed-optimizer need --dp 2 at least");
   }
-  return rebuild_copies_of(&from->models.items[0].sizes) <= 1 || (habits->reduces && !habits->spreads) ||
+  return !reduces(from, &from->models.items[0].sizes) || (habits->reduces && !habits->spreads) ||
          lumos_fail(error,
                     habits->spreads
                         ? "the recorded replicas spread their parameters (FSDP), so gradients cannot be reduced in "
@@ -761,7 +783,7 @@ static void find_filling(struct reducing *reducing, const struct lumos_job *from
                                                .recorded_bytes = reduction->again ? habits->bytes : 0,
                                                .recorded_elements = reducing->gradients.elements,
                                                .resized = lumos_job_edited(from)};
-  reducing->filling.of = rebuild_experts_of(&from->models.items[0].sizes) > 1 ? REBUILD_FILL_OTHERS : REBUILD_FILL_ALL;
+  reducing->filling.of = filled(from, &from->models.items[0].sizes);
   if (reduction->again) {
     const struct rebuild_recorded_buckets recorded = {habits->buckets.items, habits->expert_buckets.items,
                                                       habits->buckets.count, habits->expert_buckets.count};
@@ -832,8 +854,7 @@ bool rebuild_reduce(struct lumos_job *built, const struct lumos_job *from, const
     return true;
   }
   struct reducing reducing = {.job = built, .from = from};
-  bool alone = rebuild_copies_of(&built->models.items[0].sizes) == 1;
-  bool were = rebuild_copies_of(&from->models.items[0].sizes) > 1;
+  bool alone = !reduces(from, &built->models.items[0].sizes), were = reduces(from, &from->models.items[0].sizes);
   if (were) {
     rebuild_habits_find(&reducing.habits, from);
   }

@@ -19,6 +19,7 @@ struct replan {
    * updates other parameters; NULL: they do. One without blocks is planned like the second step: that one itself, one
    * that cannot be read, or one with another order of passes. */
   struct rebuild_recorded *by_step;
+  bool whole;                                /* tensor-parallel ranks have whole experts */
   bool untied;                               /* the head's weights are not the embedding's */
   struct lumos_model_description counted[2]; /* what a rank has; and all that share experts, with its replicas */
 };
@@ -184,7 +185,7 @@ static bool add_folded(struct replan *replan, const struct rebuild_chunk *chunks
   place.dp = replicas->shown.items[(size_t)real.dp % replicas->shown.count];
   const struct lumos_parallel *sizes = &replan->plan->model.sizes;
   real.cp = sizes->cp > 0 ? real.cp : LUMOS_ABSENT_INT;
-  real.ep = sizes->ep > 0 ? real.dp % rebuild_experts_of(sizes) : LUMOS_ABSENT_INT;
+  real.ep = sizes->ep > 0 ? rebuild_place_in_stage(sizes, &real) % rebuild_experts_of(sizes) : LUMOS_ABSENT_INT;
   return add_rank(replan, chunks, &place, &real, represents, (uint32_t)turns, error);
 }
 
@@ -354,21 +355,29 @@ static bool check_attention(const struct replan *replan, struct lumos_error *err
                            "graphs");
 }
 
-/* Experts are shared by replicas in a row, and by no others. */
+/* Experts are shared by ranks of a stage in a row, and by no others. How tensor-parallel ranks send parts of their
+ * tokens shows a job in which they do. */
 static bool check_experts(const struct replan *replan, struct lumos_error *error) {
   const struct lumos_rebuild *to = &replan->to;
+  const struct lumos_parallel *sizes = &replan->plan->model.sizes;
   char text[48];
-  if (to->replicas % to->experts != 0) {
+  int32_t of_replica = to->shards * to->contexts, all = of_replica * to->replicas, multiple = 1;
+  if (all % to->experts != 0) {
+    while (of_replica * multiple % to->experts != 0) {
+      multiple++;
+    }
     return lumos_fail(error,
-                      "%d replicas cannot be divided by the %d ranks that share experts; the nearest are --dp %s, or "
+                      "%d ranks of a stage cannot be divided by the %d that share experts; the nearest are --dp %s, or "
                       "say how many share them with --ep",
-                      to->replicas, to->experts, nearest(to->replicas, to->experts, text, sizeof text));
+                      all, to->experts, nearest(to->replicas, multiple, text, sizeof text));
   }
-  return to->experts == 1 || (to->shards == 1 && to->contexts == 1) ||
+  bool shared = to->experts > 1 || replan->recorded->experts > 1;
+  return !shared || to->shards == 1 || replan->whole ||
          lumos_fail(error,
-                    "--%s: ranks that share experts cannot share tensors or sequences, too, for what they would "
-                    "exchange is not known; record a job in which they do, or take --ep 1",
-                    to->shards > 1 ? "tp" : "cp");
+                    "--tp %d: the recorded ranks share experts and no tensors, so how they would share both is not "
+                    "known; record a job with --tensor-model-parallel-size 2, --sequence-parallel and "
+                    "--expert-tensor-parallel-size 1",
+                    sizes->tp);
 }
 
 /* What a rank's share of the parameters is of the recorded one. */
@@ -484,6 +493,7 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
   struct replan replan = {.recorded = &recorded, .plan = plan};
   *plan = (struct rebuild_plan){.model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty};
   replan.untied = untied;
+  replan.whole = lumos_experts_are_whole(job);
   if (asked->recompute != 0 && rebuild_hides_again(job)) {
     return lumos_fail(
         error,
@@ -497,8 +507,9 @@ bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *t
               settle(&replan, asked, error) && check_attention(&replan, error);
   lumos_vector_free(&steps);
   if (done) {
-    replan.counted[false] = lumos_experts_as_one(job, 1);
-    replan.counted[true] = lumos_experts_as_one(job, replan.to.experts);
+    int32_t shards = replan.to.shards; /* of all else */
+    replan.counted[false] = lumos_experts_as_one(job, shards);
+    replan.counted[true] = lumos_experts_as_one(job, replan.to.experts * (replan.whole ? 1 : shards));
     read_steps(&replan, templates);
     done = add_ranks(&replan, error);
     free_steps(&replan);

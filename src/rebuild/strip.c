@@ -37,13 +37,12 @@ static uint8_t *rebuild_find_reductions(const struct lumos_job *job) {
   return found;
 }
 
-/* Among those alone that have the same experts, where others share these with them? */
+/* Among those alone that have the same experts, where other ranks have what is left? */
 static bool is_of_experts(const struct lumos_job *job, size_t t) {
   lumos_string_id id = lumos_detail_of(job, &job->tasks.items[t])->comm.group;
-  bool shared = rebuild_experts_of(&job->models.items[0].sizes) > 1;
-  for (size_t g = 0; g < job->groups.count && shared; g++) {
+  for (size_t g = 0; g < job->groups.count; g++) {
     if (job->groups.items[g].id == id) {
-      return rebuild_axes_of_group(job, &job->groups.items[g]) == REBUILD_DATA;
+      return rebuild_axes_of_group(job, &job->groups.items[g]) == REBUILD_OWNERS;
     }
   }
   return false;

@@ -17,6 +17,7 @@ struct unison {
   const struct rebuild_plan *plan;
   const struct rebuild_blocks *blocks;
   uint8_t *axes; /* by task of the recording: along which its collective is; 0: it is none, or between two stages */
+  bool used[REBUILD_AXES]; /* some collective is along these */
   struct lumos_numbering labels, numbers;
   struct voices first; /* by number of a place along all other axes: the rank that comes first there */
 };
@@ -70,7 +71,7 @@ static bool check_rank(struct unison *unison, const struct rebuild_rank *rank, s
     sing(unison, &rank->items.items[i], voices);
   }
   for (unsigned axes = 1; axes < REBUILD_AXES; axes++) {
-    if (rebuild_axes_count(unison->plan, &rank->at, axes) < 2) {
+    if (!unison->used[axes] || rebuild_axes_count(unison->plan, &rank->at, axes) < 2) {
       continue;
     }
     uint32_t place = place_of(unison, &rank->at, axes);
@@ -138,6 +139,9 @@ bool rebuild_check_unison(const struct rebuild_plan *plan, const struct rebuild_
                           struct lumos_error *error) {
   struct unison unison = {.plan = plan, .blocks = templates->blocks, .axes = find_axes(templates->blocks->job)};
   bool legal = check_places(plan, error);
+  for (size_t t = 0; t < templates->blocks->job->tasks.count; t++) {
+    unison.used[unison.axes[t]] = true;
+  }
   for (size_t r = 0; r < plan->ranks.count && legal; r++) {
     legal = check_rank(&unison, &plan->ranks.items[r], error);
   }

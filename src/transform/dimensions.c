@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "cost/operation.h"
 #include "program/shapes.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,11 +62,14 @@ static void add_queries_keys_values(struct lumos_dimensions *dimensions, const s
 
 static void add_features(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes,
                          struct lumos_term shards) {
-  add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 1, shards);
+  bool undivided = sizes->whole_experts && shards.was > 1; /* the blocks are */
+  if (!undivided) {
+    add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 1, shards);
+  }
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEADS, LUMOS_HEAD_DIM), 1, shards);
   add_queries_keys_values(dimensions, sizes, shards);
   add(dimensions, 'F', sizes, SIZES(LUMOS_KV_HEADS, LUMOS_HEAD_DIM), 1, shards);
-  if (sizes->ffn_matrices > 2) {
+  if (sizes->ffn_matrices > 2 && !undivided) {
     add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 2, shards); /* the gate beside it */
   }
   add(dimensions, 'F', sizes, SIZES(LUMOS_VOCABULARY), 1, shards);
@@ -107,9 +111,14 @@ static void add_tokens(struct lumos_dimensions *dimensions, const struct lumos_s
   }
 }
 
-/* Each token has as many rows as it takes experts. */
+/* Each token has as many rows as it takes experts; of these rows those come last that are. */
 static void add_experts(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes) {
-  const struct lumos_term one = {.was = 1, .now = 1}, own = {.was = sizes->contexts_were, .now = sizes->contexts};
+  const struct lumos_term one = {.was = 1, .now = 1};
+  struct lumos_term own = {.was = sizes->contexts_were, .now = sizes->contexts};
+  if (sizes->whole_experts) {
+    own.was *= sizes->shards_were;
+    own.now *= sizes->shards;
+  }
   if (sizes->experts > 0) {
     const struct lumos_term owners = {.was = sizes->owners_were, .now = sizes->owners};
     add_term(dimensions, 'E', (struct lumos_term){.was = sizes->experts, .now = sizes->experts}, one);
@@ -117,9 +126,11 @@ static void add_experts(struct lumos_dimensions *dimensions, const struct lumos_
     add_term(dimensions, 'K', (struct lumos_term){.was = sizes->chosen, .now = sizes->chosen}, one);
     add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), sizes->chosen, own);
     __int128 all = (__int128)sizes->was[LUMOS_HIDDEN] * sizes->was[LUMOS_FFN] * sizes->experts;
-    if (owners.was != owners.now && all < INT64_MAX) {
+    bool apart = sizes->whole_experts && sizes->shards_were != sizes->shards;
+    if ((owners.was != owners.now || apart) && all < INT64_MAX) {
       dimensions->expert_weights =
           (struct lumos_term){.was = (int64_t)all / owners.was, .now = (int64_t)all / owners.now};
+      dimensions->others = (double)sizes->shards_were / (double)sizes->shards;
     }
   }
 }
@@ -168,6 +179,15 @@ struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions 
     if (!dimensions->terms[number][i].words) {
       result.terms[number][result.counts[number]++] = dimensions->terms[number][i];
     }
+  }
+  return result;
+}
+
+struct lumos_dimensions lumos_dimensions_of_experts(const struct lumos_dimensions *dimensions) {
+  struct lumos_dimensions result = *dimensions;
+  int number = number_of('T'), count = dimensions->counts[number];
+  for (int i = 0; i < count; i++) { /* the other way round: rows were added last, parts of tokens behind all of them */
+    result.terms[number][i] = dimensions->terms[number][count - 1 - i];
   }
   return result;
 }
@@ -256,16 +276,18 @@ static bool take(const struct lumos_dimensions *dimensions, const char *form, in
   return true;
 }
 
-/* A weight as one row of numbers, or a stretch of several. Where experts alone change only theirs do, and of buffers of
- * gradients, which are filled anew, what clears them. */
+/* A weight as one row of numbers, or a stretch of several. Where experts change otherwise than all else only theirs do,
+ * and of buffers of gradients, which are filled anew, what clears them. */
 static bool take_flat(const struct lumos_dimensions *dimensions, bool clears, const struct program_dimensions *from,
                       struct program_dimensions *to) {
   int number = number_of('F');
   if (dimensions->expert_weights.was > 0) {
     const struct lumos_term *weights = &dimensions->expert_weights;
-    bool of_experts = clears && from->of[0] > 0 && from->of[0] % weights->was == 0;
-    to->of[0] = of_experts ? from->of[0] / weights->was * weights->now : from->of[0];
-    return true;
+    bool of_experts = from->of[0] > 0 && from->of[0] % weights->was == 0;
+    to->of[0] = of_experts && clears ? from->of[0] / weights->was * weights->now : from->of[0];
+    if (of_experts || fabs(dimensions->others - 1) < 1e-9) {
+      return true;
+    }
   }
   for (int i = 0; i < dimensions->counts[number]; i++) {
     for (int k = 0; k < dimensions->counts[number]; k++) {
@@ -276,10 +298,12 @@ static bool take_flat(const struct lumos_dimensions *dimensions, bool clears, co
       }
     }
   }
-  bool of_layer = dimensions->units != NULL
-                      ? lumos_known_number(dimensions->units, (uint64_t)from->of[0]) != LUMOS_NO_NUMBER
-                      : from->of[0] < dimensions->embedding;
-  double factor = of_layer ? dimensions->of_layers : dimensions->parameters;
+  const struct lumos_numbering *units = dimensions->units;
+  bool of_layer = units != NULL ? lumos_known_number(units, (uint64_t)from->of[0]) != LUMOS_NO_NUMBER
+                                : from->of[0] < dimensions->embedding;
+  double factor = units == NULL && dimensions->expert_weights.was > 0 ? dimensions->others
+                  : of_layer                                          ? dimensions->of_layers
+                                                                      : dimensions->parameters;
   double changed = (double)from->of[0] * factor;
   if (from->of[0] >= dimensions->least && changed < (double)(INT64_C(1) << 52)) {
     to->of[0] = (int64_t)(changed + 0.5);

@@ -35,7 +35,9 @@ struct lumos_dimensions {
   /* Of fully sharded replicas, whose stretches are of a layer, or of all else, which grows as `parameters` then: sizes of
    * those of a layer; NULL: replicas are not. */
   const struct lumos_numbering *units;
-  struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they stay */
+  struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they go as all
+                                       parameters go */
+  double others;                    /* then: how many times as many parameters else there are */
   bool hidden;                      /* the first feature is the model's */
   bool tokens;                      /* there are other numbers of tokens */
 };
@@ -44,6 +46,9 @@ void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lum
 
 /* Of work within a layer, where the vocabulary is no size. */
 struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions *dimensions);
+
+/* Of work in which experts take part, where rows are first of all those that these get, then a rank's part of tokens. */
+struct lumos_dimensions lumos_dimensions_of_experts(const struct lumos_dimensions *dimensions);
 
 /* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known
  * form, and stays as it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which

@@ -33,7 +33,8 @@
 struct shape {
   double flops;
   int64_t rows, inner, columns, batches;
-  bool grouped; /* only the ratio of two flops says anything */
+  double bytes; /* of one whose rows are grouped: only the ratio of two times says anything; 0: of any other */
+  enum lumos_dtype dtype;
 };
 
 /* What a task's change is known by. */
@@ -86,26 +87,33 @@ static int32_t count_words(const struct lumos_job *job, const struct lumos_rank 
   return untied ? embeds + heads : embeds || heads;
 }
 
-static int32_t experts_width(int64_t width, int64_t experts) {
-  return width * experts > INT32_MAX ? INT32_MAX : (int32_t)(width * experts);
-}
-
-/* How many times as many parameters a rank has that has the layers of a pipeline stage. */
-static double growth(const struct reshaping *reshaping, int32_t layers, int32_t words) {
+/* Parameters of a rank that has the layers of a pipeline stage. `shares`: of what replicas have shares of, all experts
+ * are divided among all ranks that have some. */
+static double parameters_of(const struct reshaping *reshaping, bool after, int32_t layers, int32_t words, bool shares) {
   const struct lumos_sizes *sizes = &reshaping->sizes;
-  struct lumos_model_description was = lumos_sizes_model(reshaping->job, sizes, false);
-  struct lumos_model_description now = lumos_sizes_model(reshaping->job, sizes, true);
+  const int64_t *of = after ? sizes->now : sizes->was;
+  struct lumos_model_description model = lumos_sizes_model(reshaping->job, sizes, after);
+  double shards = (double)(after ? sizes->shards : sizes->shards_were), experts = 0;
   if (sizes->experts > 0) {
-    was.ffn_matrices = now.ffn_matrices = (int32_t)sizes->ffn_matrices;
-    was.ffn = experts_width(sizes->was[LUMOS_FFN], sizes->experts / sizes->owners_were);
-    now.ffn = experts_width(sizes->now[LUMOS_FFN], sizes->experts / sizes->owners);
+    double owners = shares ? 1 : (double)(after ? sizes->owners : sizes->owners_were);
+    model.ffn = LUMOS_ABSENT_INT;
+    experts = (double)(layers * sizes->ffn_matrices * sizes->experts) * (double)of[LUMOS_HIDDEN] *
+              (double)of[LUMOS_FFN] / owners / (sizes->whole_experts && !shares ? 1 : shards);
   }
-  double before = (double)program_parameters(&was, layers, words, false);
-  double after = (double)program_parameters(&now, layers, words, false);
-  return before > 0 ? after / before * (double)sizes->shards_were / (double)sizes->shards : 1;
+  return (double)program_parameters(&model, layers, words, false) / shards + experts;
 }
 
-static bool changes_owners(const struct lumos_sizes *sizes) { return sizes->owners != sizes->owners_were; }
+/* How many times as many parameters a rank has. */
+static double growth(const struct reshaping *reshaping, int32_t layers, int32_t words, bool shares) {
+  double before = parameters_of(reshaping, false, layers, words, shares);
+  double after = parameters_of(reshaping, true, layers, words, shares);
+  return before > 0 ? after / before : 1;
+}
+
+/* Are there fewer or more experts on a rank, or of all else? */
+static bool changes_owners(const struct lumos_sizes *sizes) {
+  return sizes->owners != sizes->owners_were || (sizes->whole_experts && sizes->shards != sizes->shards_were);
+}
 
 /* Do replicas update shares of the parameters, which they gather then? What fewer of them have of more experts is as
  * much. */
@@ -147,15 +155,14 @@ static void find_parameters(struct reshaping *reshaping) {
   const struct lumos_model_description *model = &job->models.items[0];
   enum { MOST_STAGES = 1 << 20 };
   int32_t stages = model->sizes.pp > 0 && model->sizes.pp < MOST_STAGES ? model->sizes.pp : 1;
-  bool untied = program_is_untied(job), stays = changes_owners(&reshaping->sizes) && updates_shares(reshaping);
+  bool untied = program_is_untied(job), shares = changes_owners(&reshaping->sizes) && updates_shares(reshaping);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
     int32_t words = count_words(job, &job->ranks.items[r], untied);
     /* A stage's share of the layers, times the stages */
-    reshaping->parameters[r] =
-        stays ? 1 : growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages);
+    reshaping->parameters[r] = growth(reshaping, model->layers > 0 ? model->layers : stages, words * stages, shares);
   }
-  reshaping->of_layers = growth(reshaping, 1, 0);
-  reshaping->of_words = growth(reshaping, 0, 1);
+  reshaping->of_layers = growth(reshaping, 1, 0, false);
+  reshaping->of_words = growth(reshaping, 0, 1, false);
 }
 
 static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
@@ -166,7 +173,8 @@ static double ratio(const struct lumos_sizes *sizes, enum lumos_size size) {
 
 enum { SIDES = 3 };
 
-/* What its dimensions may be: of a layer's work first of all no vocabulary, which may be as many as its rows. */
+/* What its dimensions may be: of a layer's work first of all no vocabulary, which may be as many as its rows; where
+ * experts work, rows that these get. */
 struct place {
   const struct lumos_dimensions *anywhere, *of_layer; /* of_layer NULL: the work is of no layer */
   enum lumos_side side;
@@ -211,10 +219,10 @@ static void change_span(struct reshaping *reshaping, const struct place *place, 
 static size_t change_shapes(struct reshaping *reshaping) {
   enum { LEAST = 16 }; /* times hidden: a stretch of parameters is longer than any dimension of an activation */
   struct lumos_job *job = reshaping->job;
-  struct lumos_dimensions dimensions;
-  struct lumos_numbering classes = {0}; /* of ranks: by how many parameters they have */
+  struct lumos_dimensions dimensions, of[2][2]; /* where experts work, or else; of a layer */
+  struct lumos_numbering classes = {0};         /* of ranks: by how many parameters they have */
   struct cache cache = {0};
-  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job),
+  uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job), *around = lumos_experts_around(job),
           *exchanged = reshaping->ops == NULL ? NULL : lumos_parts_exchanged(job);
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
@@ -223,17 +231,21 @@ static size_t change_shapes(struct reshaping *reshaping) {
   }
   dimensions.of_layers = reshaping->of_layers;
   dimensions.units = reshaping->sharded ? &reshaping->units : NULL;
-  struct lumos_dimensions of_layer = lumos_dimensions_of_layer(&dimensions);
+  for (int layer = 0; layer <= 1; layer++) {
+    of[false][layer] = layer ? lumos_dimensions_of_layer(&dimensions) : dimensions;
+    of[true][layer] = lumos_dimensions_of_experts(&of[false][layer]);
+  }
   for (uint32_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING && (exchanged == NULL || exchanged[s] == 0)) {
-      dimensions.parameters = of_layer.parameters =
+      struct lumos_dimensions *own = of[around[s] != 0 && reshaping->sizes.experts > 0];
+      own[0].parameters = own[1].parameters =
           reshaping->sharded ? reshaping->of_words : reshaping->parameters[span->rank];
-      uint64_t key = (uint64_t)llround(fmin(dimensions.parameters, 1e9) * 1e6);
-      uint32_t class = 2 * lumos_number_of(&classes, key) + layered[s];
-      const struct place place = {.anywhere = &dimensions,
-                                  .of_layer = layered[s] != 0 ? &of_layer : NULL,
+      uint64_t key = (uint64_t)llround(fmin(own[0].parameters, 1e9) * 1e6);
+      uint32_t class = 4 * lumos_number_of(&classes, key) + 2U * (own == of[true]) + layered[s];
+      const struct place place = {.anywhere = &own[0],
+                                  .of_layer = layered[s] != 0 ? &own[1] : NULL,
                                   .side = (enum lumos_side)sides[s],
                                   .number = class * SIDES + sides[s]};
       change_span(reshaping, &place, &cache, s);
@@ -242,6 +254,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   }
   free(sides);
   free(layered);
+  free(around);
   free(exchanged);
   lumos_numbering_free(&classes);
   lumos_numbering_free(&cache.named);
@@ -358,12 +371,22 @@ static void find_factors(struct reshaping *reshaping) {
 static void find_grouped(const struct lumos_job *job, uint32_t t, struct shape *shape) {
   const struct lumos_task *task = &job->tasks.items[t];
   uint32_t number = task->kind == LUMOS_GEMM && !(shape->flops > 0) ? lumos_shaped_op(job, task) : LUMOS_NONE;
-  if (number != LUMOS_NONE) {
-    const struct lumos_span *span = &job->spans.items[number];
-    shape->flops =
-        lumos_grouped_products(lumos_string(job->strings, span->name), lumos_string(job->strings, span->shapes));
-    shape->grouped = shape->flops > 0;
+  struct lumos_product_shape grouped;
+  if (number == LUMOS_NONE) {
+    return;
   }
+  const struct lumos_span *span = &job->spans.items[number];
+  if (lumos_grouped_shape(lumos_string(job->strings, span->name), lumos_string(job->strings, span->shapes),
+                          lumos_string(job->strings, span->dtypes), &grouped)) {
+    *shape = (struct shape){grouped.flops,   grouped.rows,  grouped.inner, grouped.columns,
+                            grouped.batches, grouped.bytes, grouped.dtype};
+  }
+}
+
+static double grouped_time(const struct lumos_device *device, const struct shape *shape) {
+  const struct lumos_product_shape product = {shape->rows,  shape->inner, shape->columns, shape->batches,
+                                              shape->flops, shape->bytes, shape->dtype};
+  return lumos_grouped_time(device, &product);
 }
 
 static void find_products(const struct reshaping *reshaping, struct shape *shapes) {
@@ -373,7 +396,7 @@ static void find_products(const struct reshaping *reshaping, struct shape *shape
     const struct lumos_kernel_cost *cost = &costs.list.items[i];
     if (!cost->helper && cost->flops != LUMOS_ABSENT) {
       shapes[cost->task] =
-          (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches, false};
+          (struct shape){(double)cost->flops, cost->rows, cost->inner, cost->columns, cost->batches, 0, 0};
     }
   }
   lumos_vector_free(&costs.list);
@@ -443,12 +466,15 @@ static void change_kernels(struct reshaping *reshaping, const struct lumos_kerne
     bool strange = reshaping->basis[t] == STRANGE_SHAPES;
     bool unshaped = reshaping->basis[t] == NOTHING && !(was->flops > 0);
     double moved = reshaping->factors[t], flops = strange || unshaped ? moved : over(now->flops, was->flops);
-    double bytes = was->grouped && !strange ? flops : moved;
+    const struct lumos_device *device = lumos_kernels_device(kernels, lumos_rank_of(job, task));
+    bool grouped = was->bytes > 0 && now->bytes > 0 && !strange;
+    flops = grouped && device != NULL ? grouped_time(device, now) / grouped_time(device, was) : flops;
+    double bytes = grouped ? flops : moved;
     bool changes = fabs(flops - 1) > 1e-9 || fabs(bytes - 1) > 1e-9;
     if (changes && computes(job, task)) {
       bool assumed = strange || (reshaping->basis[t] == NOTHING && task->kind != LUMOS_OPTIMIZER);
       struct lumos_resized resized = {flops, bytes, assumed, now->rows, now->inner, now->columns, now->batches};
-      resized.rows = strange ? 0 : resized.rows;
+      resized.rows = strange || grouped ? 0 : resized.rows;
       durations[t] = lumos_kernel_resized(kernels, t, &resized);
     }
   }
@@ -758,10 +784,9 @@ bool lumos_transform_sizes(struct lumos_job *job, const char *argument, struct l
   return done;
 }
 
-bool lumos_reshape_sequence(struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
-                            struct lumos_error *error) {
+bool lumos_reshape_sequence(struct lumos_job *job, struct lumos_spread spread, bool on, struct lumos_error *error) {
   struct lumos_sizes sizes;
-  if (!lumos_sizes_in_parts(job, contexts, shards, on, &sizes, error)) {
+  if (!lumos_sizes_in_parts(job, spread, on, &sizes, error)) {
     return false;
   }
   lumos_string_id *ops = lumos_parts_ops(job, on);
@@ -779,9 +804,10 @@ bool lumos_reshape_contexts(struct lumos_job *job, int32_t contexts, struct lumo
          (sizes.contexts == sizes.contexts_were || reshape(job, &sizes, NULL, error));
 }
 
-bool lumos_reshape_experts(struct lumos_job *job, int32_t ranks, struct lumos_error *error) {
+bool lumos_reshape_experts(struct lumos_job *job, struct lumos_spread spread, int32_t ranks,
+                           struct lumos_error *error) {
   struct lumos_sizes sizes;
-  return lumos_sizes_on_owners(job, ranks, &sizes, error) &&
+  return lumos_sizes_on_owners(job, spread, ranks, &sizes, error) &&
          (!changes_owners(&sizes) || reshape(job, &sizes, NULL, error));
 }
 

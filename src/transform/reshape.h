@@ -2,8 +2,7 @@
 #ifndef LUMOS_TRANSFORM_RESHAPE_H
 #define LUMOS_TRANSFORM_RESHAPE_H
 
-#include <lumos/error.h>
-#include <lumos/job.h>
+#include "transform/sizes.h"
 
 /* Let every rank do the work of one of `contexts` ranks that share each sequence; how many there are stays to be
  * rebuilt. Nothing where there are as many. False: sequences cannot be divided so, or no shapes are known. */
@@ -16,14 +15,15 @@ bool lumos_reshape_contexts(struct lumos_job *job, int32_t contexts, struct lumo
 bool lumos_reshape_shards(struct lumos_job *job, int32_t contexts, int32_t shards,
                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
-/* Let every rank of `shards` in a tensor-parallel group have a part of the sequence between the halves of layers, where
+/* Let every rank of a tensor-parallel group have a part of the sequence between the halves of layers, where
  * it had all of it (on), or the other way round: of what is as wide as the model, but for products and embeddings, and
  * for what those ranks tell each other. False: sequences cannot be divided so, or no shapes are known. */
-bool lumos_reshape_sequence(struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
+bool lumos_reshape_sequence(struct lumos_job *job, struct lumos_spread spread, bool on,
                             struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* Let every rank have the experts of one of `ranks` that share those of each layer; how many there are stays to be
  * rebuilt. Nothing where there are as many. False: they cannot be divided so, or no shapes show them. */
-bool lumos_reshape_experts(struct lumos_job *job, int32_t ranks, struct lumos_error *error) LUMOS_MUST_CHECK;
+bool lumos_reshape_experts(struct lumos_job *job, struct lumos_spread spread, int32_t ranks,
+                           struct lumos_error *error) LUMOS_MUST_CHECK;
 
 #endif

@@ -45,33 +45,43 @@ static void read_experts(const struct lumos_job *job, struct lumos_sizes *sizes)
     return;
   }
   bool known = was[LUMOS_SEQUENCE] != LUMOS_ABSENT && was[LUMOS_MICRO_BATCH] != LUMOS_ABSENT;
-  struct lumos_experts experts = lumos_experts_find(
-      job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] / sizes->contexts_were : 0);
-  if (experts.chosen > 0 && experts.ffn <= LARGEST / sizes->shards_were && experts.count <= LARGEST &&
+  sizes->whole_experts = lumos_experts_are_whole(job);
+  int64_t spread = sizes->contexts_were * (sizes->whole_experts ? sizes->shards_were : 1);
+  int64_t shards = sizes->whole_experts ? 1 : sizes->shards_were;
+  struct lumos_experts experts =
+      lumos_experts_find(job, was[LUMOS_HIDDEN], known ? was[LUMOS_SEQUENCE] * was[LUMOS_MICRO_BATCH] / spread : 0);
+  if (experts.chosen > 0 && experts.ffn <= LARGEST / shards && experts.count <= LARGEST &&
       experts.chosen <= experts.count * sizes->owners_were) {
     sizes->experts = experts.count * sizes->owners_were;
     sizes->chosen = experts.chosen;
     sizes->ffn_matrices = experts.gate ? 3 : 2;
-    sizes->was[LUMOS_FFN] = sizes->now[LUMOS_FFN] = experts.ffn * sizes->shards_were;
+    sizes->was[LUMOS_FFN] = sizes->now[LUMOS_FFN] = experts.ffn * shards;
   }
 }
 
-static void read_model(const struct lumos_job *job, struct lumos_sizes *sizes) {
+static int64_t at_least_one(int32_t size) { return size > 0 && size <= LARGEST ? size : 1; }
+
+static struct lumos_spread recorded_spread(const struct lumos_job *job) {
+  const struct lumos_parallel *sizes =
+      job->models.count > 0 ? &job->models.items[0].sizes : &lumos_model_description_empty.sizes;
+  return (struct lumos_spread){(int32_t)at_least_one(sizes->cp), (int32_t)at_least_one(sizes->tp)};
+}
+
+/* Of shapes that are spread so. */
+static void read_model(const struct lumos_job *job, struct lumos_spread spread, struct lumos_sizes *sizes) {
   struct lumos_model_description model = job->models.count > 0 ? job->models.items[0] : lumos_model_description_empty;
   for (int i = 0; i < LUMOS_SIZES; i++) {
     int32_t value = *member_of(&model, i);
     sizes->was[i] = value == LUMOS_ABSENT_INT || value < 1 || value > LARGEST ? LUMOS_ABSENT : value;
     sizes->now[i] = sizes->was[i];
   }
-  sizes->shards_were = model.sizes.tp > 0 && model.sizes.tp <= LARGEST ? model.sizes.tp : 1;
-  sizes->shards = sizes->shards_were;
+  sizes->shards = sizes->shards_were = spread.shards;
   sizes->ffn_matrices = model.ffn_matrices == 3 ? 3 : 2;
   sizes->parts_were = sizes->parts = 1;
-  sizes->contexts_were = model.sizes.cp > 0 && model.sizes.cp <= LARGEST ? model.sizes.cp : 1;
-  sizes->contexts = sizes->contexts_were;
-  sizes->owners_were = model.sizes.ep > 0 && model.sizes.ep <= LARGEST ? model.sizes.ep : 1;
-  sizes->owners = sizes->owners_were;
+  sizes->contexts = sizes->contexts_were = spread.contexts;
+  sizes->owners = sizes->owners_were = at_least_one(model.sizes.ep);
   sizes->experts = sizes->chosen = 0;
+  sizes->whole_experts = false;
   read_experts(job, sizes);
 }
 
@@ -171,7 +181,8 @@ static bool check(const struct lumos_sizes *sizes, struct lumos_error *error) {
   static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY, LUMOS_SEQUENCE};
   for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
     int64_t was = sizes->was[divided[i]], value = sizes->now[divided[i]];
-    int64_t rest = value == LUMOS_ABSENT || was % sizes->shards != 0 ? 0 : value % sizes->shards;
+    bool whole = divided[i] == LUMOS_FFN && sizes->whole_experts;
+    int64_t rest = value == LUMOS_ABSENT || whole || was % sizes->shards != 0 ? 0 : value % sizes->shards;
     int64_t nearest = value + (2 * rest <= sizes->shards && value > rest ? -rest : sizes->shards - rest);
     if (rest != 0) {
       return lumos_fail(error,
@@ -208,7 +219,7 @@ bool lumos_sizes_recorded(const struct lumos_job *job) {
 bool lumos_sizes_read(const struct lumos_job *job, const char *argument, struct lumos_sizes *sizes,
                       struct lumos_error *error) {
   bool given[LUMOS_SIZES] = {false}, recorded = lumos_sizes_recorded(job);
-  read_model(job, sizes);
+  read_model(job, recorded_spread(job), sizes);
   for (const char *at = argument; *at != '\0';) {
     if (!read_one(&at, recorded, sizes, given, error)) {
       return false;
@@ -228,7 +239,7 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 
 bool lumos_sizes_in_contexts(const struct lumos_job *job, int32_t contexts, struct lumos_sizes *sizes,
                              struct lumos_error *error) {
-  read_model(job, sizes);
+  read_model(job, recorded_spread(job), sizes);
   int64_t sequence = sizes->was[LUMOS_SEQUENCE];
   sizes->contexts = contexts;
   if (sequence == LUMOS_ABSENT) {
@@ -252,9 +263,9 @@ static int64_t nearest_owners(int64_t experts, int64_t owners) {
   return above <= experts && above - owners < owners - below ? above : below;
 }
 
-bool lumos_sizes_on_owners(const struct lumos_job *job, int32_t owners, struct lumos_sizes *sizes,
-                           struct lumos_error *error) {
-  read_model(job, sizes);
+bool lumos_sizes_on_owners(const struct lumos_job *job, struct lumos_spread spread, int32_t owners,
+                           struct lumos_sizes *sizes, struct lumos_error *error) {
+  read_model(job, spread, sizes);
   sizes->owners = owners;
   if (sizes->experts == 0) {
     return lumos_fail(error,
@@ -271,10 +282,10 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t contexts, int32_
                            struct lumos_error *error) {
   static const int divided[] = {LUMOS_FFN, LUMOS_HEADS, LUMOS_VOCABULARY};
   int64_t all = 0; /* what divides all of them divides this */
-  read_model(job, sizes);
-  sizes->contexts_were = sizes->contexts = contexts;
+  read_model(job, (struct lumos_spread){contexts, recorded_spread(job).shards}, sizes);
   for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
-    int64_t size = sizes->was[divided[i]];
+    bool whole = divided[i] == LUMOS_FFN && sizes->whole_experts;
+    int64_t size = whole ? LUMOS_ABSENT : sizes->was[divided[i]];
     all = size == LUMOS_ABSENT ? all : common_divisor(size, all);
   }
   sizes->shards = shards;
@@ -294,17 +305,20 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t contexts, int32_
       shards, (long long)(above <= all && above - shards < shards - below ? above : below));
 }
 
-bool lumos_sizes_in_parts(const struct lumos_job *job, int32_t contexts, int32_t shards, bool on,
-                          struct lumos_sizes *sizes, struct lumos_error *error) {
-  read_model(job, sizes);
-  sizes->shards_were = sizes->shards = shards;
-  sizes->contexts_were = sizes->contexts = contexts;
-  sizes->parts_were = on ? 1 : shards;
-  sizes->parts = on ? shards : 1;
+bool lumos_sizes_in_parts(const struct lumos_job *job, struct lumos_spread spread, bool on, struct lumos_sizes *sizes,
+                          struct lumos_error *error) {
+  read_model(job, spread, sizes);
+  sizes->parts_were = on ? 1 : spread.shards;
+  sizes->parts = on ? spread.shards : 1;
+  if (sizes->whole_experts && sizes->experts > 0) {
+    return lumos_fail(error, "--sequence-parallel: tensor-parallel ranks send their parts of sequences to experts, so "
+                             "each goes on having one; leave --sequence-parallel out, or take --tp 1");
+  }
   return sizes->experts == 0 ||
          lumos_fail(error,
-                    "--sequence-parallel: the model has experts, and which of their tokens ranks have a part of is "
-                    "not known");
+                    "--sequence-parallel: the model has experts, and which of their tokens ranks would have a part of "
+                    "is not known; record a job with --tensor-model-parallel-size 2, --sequence-parallel and "
+                    "--expert-tensor-parallel-size 1");
 }
 
 struct lumos_model_description lumos_sizes_model(const struct lumos_job *job, const struct lumos_sizes *sizes,

@@ -13,7 +13,7 @@ without_names() { sed 's/^\({"type":"group".*\)"name":"[^"]*",/\1/'; }
 without_groups() { grep -v '^{"type":"group"'; }
 
 # told FOLDER: "RANK TP PP DP" of every rank, and CP or EP where ranks share sequences or experts, and the sizes, as the job was started. Ranks are
-# numbered tensor first, then context, then data, of which some in a row share experts.
+# numbered tensor first, then context, then data; of a stage some in a row share experts.
 told() {
   sed -nE 's/^"parallel": \{"tensor": ([0-9]+), "context": ([0-9]+), "pipeline": ([0-9]+), "data": ([0-9]+)(, "expert": )?([0-9]*),.*/\1 \3 \4 \2 \6/p' "$1"/truth.json |
     awk '{ all = $1 * $2 * $3 * $4; n = $4 > 1 ? 4 : 3
@@ -22,12 +22,12 @@ told() {
         at[4] = rank < 0 ? $4 : int(rank / $1) % $4
         line = rank < 0 ? "sizes" : rank
         for (i = 1; i <= n; i++) line = line " " at[i]
-        if ($5 > 1) line = line " " (rank < 0 ? $5 : at[3] % $5)
+        if ($5 > 1) line = line " " (rank < 0 ? $5 : rank % ($1 * $4 * $3) % $5)
         print line
       } }'
 }
 
-# found: the same from a graph; "-" where it is absent, but for CP and EP, which then stand nowhere; EP before CP.
+# found: the same from a graph; "-" where it is absent, but for CP and EP, which then stand nowhere.
 found() {
   only 'model|rank' graph | awk "$field"'
     function size(name,   value) { value = field(name); return value == "" ? "-" : value }
@@ -36,8 +36,12 @@ found() {
       from = index($0, "\"parallel\":{")
       $0 = from ? substr($0, from) : ""
       sub(/\}.*/, "}")
-      print who, size("tp"), size("pp"), size("dp") (field("ep") != "" ? " " field("ep") : field("cp") != "" ? " " field("cp") : "")
-    }'
+      line[++n] = who " " size("tp") " " size("pp") " " size("dp")
+      cp[n] = field("cp"); ep[n] = field("ep")
+      contexts = contexts || (who == "sizes" && cp[n] != "")
+      experts = experts || (who == "sizes" && ep[n] != "")
+    }
+    END { for (i = 1; i <= n; i++) print line[i] ((contexts || !experts) && cp[i] != "" ? " " cp[i] : "") (ep[i] != "" ? " " ep[i] : "") }'
 }
 
 # spread_as_told NAME FOLDER [absent]: `graph` has every coordinate; with "absent": it may lack some or all.
@@ -135,6 +139,14 @@ grep -vE '^\{"type":"group".*"name":"EXPERT_MODEL_PARALLEL_GROUP".*"ranks":\[[0-
 graph_of --edited partly
 check 'ranks without a group of experts have their place by number' [ "$(found | sed -n 's/^6 //p')" = '0 0 6 2' ]
 spread_as_told 'a group of experts is missing' shared
+shared --steps 2 --experts 8 --ep 2 --tp 2 --sequence-parallel on --dp 4 --layers 2 --micro-batches 2
+# Its groups of experts have the ranks of those of tensors, or of replicas; names tell them apart, and numbers the places of those that lack one.
+grep -vE '^\{"type":"group".*"name":"EXPERT_MODEL_PARALLEL_GROUP".*"ranks":\[[0-9,]*\b6\b' parse >partly
+graph_of --edited partly
+spread_as_told 'a group of experts beside tensors is missing' shared
+shared --steps 2 --experts 8 --ep 8 --tp 2 --cp 2 --sequence-parallel on --dp 2 --pp 2 --layers 2 --micro-batches 2
+graph_of shared/rank0.json shared/rank15.json
+spread_as_told 'two of 16 ranks that share tensors, sequences and experts' shared
 rarely shared --experts 4 --ep 2 --dp 4 --pp 2 --vp 2 --schedule interleaved --layers 4 --micro-batches 4 --recompute full
 
 job alone --layers 2 --micro-batches 2

@@ -24,7 +24,7 @@ short=(
 # Of some jobs more steps are recorded, for what they do in two is chance: a pipeline of two bound by their CPUs has a bubble of 21 to 30 % in true runs
 # of six seeds, and two replicas of 8 wide layers wait for each other for 2 to 4 %. True steps of four shards with
 # parts of the sequence differ by 3 %. Ten jobs of ranks that share sequences, twelve of
-# ranks that share experts, and one change of each, were drawn from one seed. One of these names what waits wait for: of two waits in one step
+# ranks that share experts, 14 of those that share tensors or sequences, too, and one change of each, were drawn from a seed each. One of these names what waits wait for: of two waits in one step
 # nothing else tells, and steps that differ are not drawn from each other (+1.1 % as recorded).
 long=(
   'one GPU|--layers 4 --hidden 2048 --micro-batches 2|"--layers 2" "--layers 12" "--micro-batches 1" "--layers 8 --micro-batches 8"'
@@ -90,6 +90,23 @@ long=(
   'expert parallel, drawn 10|--layers 4 --hidden 1024 --seq 4096 --experts 8 --top-k 1 --ep 2 --dp 2 --micro-batches 4 --recompute full --node-size 16|"--ep 4 --micro-batches 8 --dp 4"'
   'expert parallel, drawn 11|--layers 4 --hidden 4096 --seq 1024 --experts 8 --top-k 4 --ep 4 --dp 4 --micro-batches 4 --distributed-optimizer on --node-size 16|"--ep 1 --dp 8"'
   'expert parallel, drawn 12|--layers 8 --hidden 1024 --seq 2048 --experts 4 --top-k 4 --ep 4 --dp 4 --micro-batches 2 --node-size 16|"--ep 2 --layers 16"'
+  'experts and tensors|--layers 4 --hidden 2048 --experts 8 --tp 2 --sequence-parallel on --ep 2 --dp 2 --micro-batches 2|"--ep 4" "--ep 1" "--tp 1" "--tp 4" "--dp 4" "--dp 1" "--pp 2"'
+  'experts and tensors, one replica|--layers 4 --hidden 2048 --experts 8 --tp 4 --sequence-parallel on --ep 2 --micro-batches 2|"--ep 4" "--ep 1" "--tp 2" "--dp 2"'
+  'experts and contexts|--layers 4 --hidden 2048 --seq 4096 --experts 8 --cp 2 --ep 2 --dp 2 --micro-batches 2|"--ep 4" "--ep 1" "--cp 1" "--cp 4" "--dp 4"'
+  'experts beside others, drawn 1|--layers 4 --hidden 2048 --seq 4096 --experts 8 --top-k 4 --ep 8 --tp 4 --sequence-parallel on --dp 2 --micro-batches 4 --distributed-optimizer on --node-size 16|"--ep 4"'
+  'experts beside others, drawn 2|--layers 4 --hidden 4096 --seq 4096 --experts 16 --top-k 4 --ep 2 --cp 2 --dp 2 --pp 2 --micro-batches 2 --node-size 16|"--dp 4"'
+  'experts beside others, drawn 3|--layers 8 --hidden 1024 --seq 4096 --experts 16 --top-k 4 --ep 2 --tp 2 --sequence-parallel on --cp 2 --dp 4 --micro-batches 2 --distributed-optimizer on --node-size 8|"--micro-batches 8"'
+  'experts beside others, drawn 4|--layers 4 --hidden 2048 --seq 4096 --experts 8 --top-k 1 --ep 4 --tp 2 --sequence-parallel on --dp 2 --micro-batches 4 --distributed-optimizer on --node-size 16|"--micro-batches 8"'
+  'experts beside others, drawn 5|--layers 4 --hidden 1024 --seq 1024 --experts 16 --top-k 2 --ep 4 --tp 2 --sequence-parallel on --cp 2 --dp 2 --pp 2 --micro-batches 2 --recompute full --node-size 16|"--tp 1"'
+  'experts beside others, drawn 6|--layers 8 --hidden 4096 --seq 1024 --experts 16 --top-k 1 --ep 4 --tp 2 --sequence-parallel on --cp 2 --micro-batches 4 --node-size 8|"--cp 4"'
+  'experts beside others, drawn 7|--layers 4 --hidden 2048 --seq 4096 --experts 16 --top-k 4 --ep 4 --tp 2 --sequence-parallel on --dp 2 --pp 2 --micro-batches 4 --distributed-optimizer on --node-size 16|"--micro-batches 2"'
+  'experts beside others, drawn 8|--layers 8 --hidden 1024 --seq 2048 --experts 16 --top-k 2 --ep 8 --cp 2 --dp 4 --micro-batches 2 --recompute full --node-size 16|"--micro-batches 4"'
+  'experts beside others, drawn 9|--layers 4 --hidden 2048 --seq 1024 --experts 16 --top-k 1 --ep 2 --tp 2 --sequence-parallel on --cp 2 --dp 2 --pp 2 --micro-batches 4 --recompute full --node-size 8|"--cp 1"'
+  'experts beside others, drawn 10|--layers 8 --hidden 1024 --seq 4096 --experts 8 --top-k 4 --ep 4 --tp 2 --sequence-parallel on --cp 2 --micro-batches 4 --node-size 16|"--ep 2"'
+  'experts beside others, drawn 11|--layers 8 --hidden 1024 --seq 4096 --experts 8 --top-k 2 --ep 2 --tp 4 --sequence-parallel on --dp 4 --micro-batches 4 --distributed-optimizer on --node-size 16|"--tp 1"'
+  'experts beside others, drawn 12|--layers 4 --hidden 1024 --seq 2048 --experts 16 --top-k 2 --ep 4 --tp 2 --sequence-parallel on --dp 4 --micro-batches 4 --distributed-optimizer on --recompute full --node-size 8|"--ep 2"'
+  'experts beside others, drawn 13|--layers 4 --hidden 2048 --seq 2048 --experts 8 --top-k 2 --ep 4 --tp 4 --sequence-parallel on --micro-batches 2 --recompute full --node-size 16|"--dp 8"'
+  'experts beside others, drawn 14|--layers 4 --hidden 4096 --seq 2048 --experts 16 --top-k 2 --ep 4 --tp 2 --sequence-parallel on --cp 2 --dp 4 --micro-batches 4 --node-size 16|"--dp 2"'
   'sharded, in other ways|--layers 4 --hidden 2048 --dp 2 --micro-batches 4 --distributed-optimizer on|"--distributed-optimizer off" "--overlap-gradients off" "--dp 1"'
 )
 

@@ -500,34 +500,70 @@ summed() {
   only collective "$1" | sed -nE 's/.*"op":"([^"]*)".*"size":([0-9]+),"bytes":([0-9]+).*/\1 \2 \3/p' |
     awk '$1 == "all_gather" || $3 >= 1000 { sum[$1 " of " $2] += $3 } END { for (of in sum) printf "%s %.0f\n", of, sum[of] }' | sort
 }
-# owners TO OPTIONS...: of a recording with --ep 2, made with each number of TO, does what a true run computes, in its order, and has its collectives
-# and groups. Where ranks share no experts it still counts them among the groups of one rank, and of replicas twice.
+# strangers JOB: collectives of ranks that their group does not have.
+strangers() {
+  only 'group|collective' "$1" | awk '
+    { match($0, /"group":"[^"]*"/) || match($0, /"id":"[^"]*"/); id = substr($0, RSTART, RLENGTH); sub(/^"[a-z]*":/, "", id) }
+    match($0, /"ranks":\[[^]]*/) { of[id] = "," substr($0, RSTART + 9, RLENGTH - 9) "," }
+    match($0, /"members":\[[^]]*/) { members = substr($0, RSTART + 11, RLENGTH - 11); gsub(/"|:[0-9]+/, "", members)
+      count = split(members, rank, ","); for (i = 1; i <= count; i++) if (of[id] != "" && !index(of[id], "," rank[i] ",")) { print id, members; next } }'
+}
+# owners CHANGES OPTIONS...: of a recording with --ep 2, made with each of the CHANGES (a comma between two), does what a true run computes, in its
+# order, and has its collectives and groups. Where ranks share no experts it still counts them among the groups of one rank, and of replicas twice, but
+# where tensor-parallel ranks have the same ones; and so it does with sequences. Of more tensor-parallel ranks than were recorded some are built.
 owners() {
-  local to=$1 number
+  local changes=$1 change lone
   shift
   recorded --steps 3 --without variety --ep 2 "$@"
   mv graph graph.two
-  for number in $to; do
-    recorded --steps 3 --without variety "$@" --ep "$number"
+  while IFS= read -r change; do
+    # shellcheck disable=SC2086 # several options
+    recorded --steps 3 --without variety --ep 2 "$@" $change
     mv graph actual
     cp graph.two graph
-    built --ep "$number"
-    computed actual >expected
+    # shellcheck disable=SC2086
+    built $change
+    only rank built | awk "$field"'{ print field("rank") }' >ranks
+    computed actual | awk 'NR == FNR { built[$1]; next } $1 in built' ranks - >expected
     computed built >found
-    [ -s expected ] && same expected found "$*: --ep $number computes other things than a true run, or elsewhere: $(diff expected found | head -n 5)"
-    summed actual >expected
-    summed built >found
-    same expected found "$*: --ep $number tells other things than a true run: $(diff expected found | head -n 5)"
-    groups actual >expected
-    groups built | grep -vE "$([ "$number" -eq 1 ] && echo '^EXPERT_|\[[0-9]+\]$' || echo '\[[0-9]+\]$')" >found
-    same expected found "$*: --ep $number has other groups than a true run: $(diff expected found | head -n 5)"
-  done
+    [ -s expected ] && same expected found "$*: $change computes other things than a true run, or elsewhere: $(diff expected found | head -n 5)"
+    lone='\[[0-9]+\]$'
+    [[ "$* $change" = *'--ep 1'* && $* != *--tp* ]] && lone="^EXPERT_|$lone"
+    [[ $change = *'--cp 1'* ]] && lone="^DATA_PARALLEL_GROUP_WITH_CP|$lone"
+    groups built | grep -vE "$lone" >found
+    strangers built >other
+    check "$*: $change has no collectives of others than its groups: $(head -n 3 other)" [ ! -s other ]
+    if [ "$(wc -l <ranks)" -eq "$(only rank actual | wc -l)" ]; then
+      groups actual >expected
+      same expected found "$*: $change has other groups than a true run: $(diff expected found | head -n 5)"
+      summed actual >expected
+      summed built >found
+      same expected found "$*: $change tells other things than a true run: $(diff expected found | head -n 5)"
+    else
+      groups actual | comm -23 found - >other
+      check "$*: $change has no other groups than a true run: $(head -n 5 other)" [ ! -s other ]
+    fi
+  done <<<"${changes//, /$'\n'}"
 }
-owners '1 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --bucket-mb 17
-owners '1 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 4 --experts 8 --dp 4 --pp 2 --schedule zb-h1 --bucket-mb 10
-rarely owners '1 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --distributed-optimizer on --bucket-mb 17
-rarely owners '1 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 4 --pp 2 --recompute full --bucket-mb 17
-rarely owners '1 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --top-k 4 --dp 4 --pp 2 --vp 2 --schedule interleaved --overlap-gradients off
+owners '--ep 1, --ep 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --bucket-mb 17
+owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 4 --experts 8 --dp 4 --pp 2 --schedule zb-h1 --bucket-mb 10
+rarely owners '--ep 1, --ep 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --distributed-optimizer on --bucket-mb 17
+rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 4 --pp 2 --recompute full --bucket-mb 17
+rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --top-k 4 --dp 4 --pp 2 --vp 2 --schedule interleaved --overlap-gradients off
+
+# Tensor-parallel ranks have whole experts, and parts of the tokens; so have ranks that share sequences. A token takes as many experts as there are
+# such ranks, so that experts have as many rows as there are tokens.
+parallel='--layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --bucket-mb 17'
+# shellcheck disable=SC2086
+owners '--ep 1, --ep 4, --tp 1, --tp 4, --ep 4 --dp 4, --ep 8 --tp 4' $parallel --tp 2 --sequence-parallel on --dp 2
+# shellcheck disable=SC2086
+owners '--ep 1, --ep 4, --cp 1, --cp 4, --ep 4 --dp 4' $parallel --cp 2 --dp 2
+# shellcheck disable=SC2086
+rarely owners '--ep 1, --ep 4, --tp 4, --dp 4' $parallel --tp 2 --sequence-parallel on --dp 2 --distributed-optimizer on
+# shellcheck disable=SC2086
+rarely owners '--ep 4, --ep 8, --tp 4, --tp 4 --cp 1' $parallel --tp 2 --cp 2 --sequence-parallel on --dp 2
+# shellcheck disable=SC2086
+rarely owners '--ep 4, --dp 2' $parallel --layers 4 --tp 2 --pp 2 --sequence-parallel on --dp 4 --recompute full
 
 # As many ranks as one has: each of 4 replicas of 2 stages is a rank of an expert group, of 4 in a row; with one to reduce with in every fourth.
 recorded --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --ep 2 --dp 4 --pp 2
@@ -543,10 +579,21 @@ check 'the page has the ranks that share experts' [ "$(jq -c '.tables.configurat
 # What is refused: ranks that never shared experts, experts and replicas that cannot be divided, and ranks that share tensors, too.
 refuses '8 experts cannot be divided by so many ranks; the nearest is --ep 2' --ep 3
 refuses '8 experts cannot be divided by so many ranks; the nearest is --ep 8' --ep 16
-refuses '3 replicas cannot be divided by the 2 ranks that share experts; the nearest are --dp 2 or 4' --dp 3
-refuses '4 replicas cannot be divided by the 8 ranks that share experts' --ep 8
-refuses 'ranks that share experts cannot share tensors or sequences, too' --tp 2
+refuses '3 ranks of a stage cannot be divided by the 2 that share experts; the nearest are --dp 2 or 4' --dp 3
+refuses '4 ranks of a stage cannot be divided by the 8 that share experts; the nearest are --dp 8' --ep 8
+refuses 'the recorded ranks share experts and no tensors, so how they would share both is not known' --tp 2
+refuses 'the model has experts, and which of their tokens ranks would have a part of is not known' --tp 2 --sequence-parallel on
 refuses "--ep '0' is not a whole number from 1 on" --ep 0
+# Beside tensors: other numbers of experts where these have parts of them, or where no name says whose gradients a group sums.
+recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --ep 2 --tp 2 --sequence-parallel on --dp 2
+mv graph shared.graph
+sed '/"name":"EXPERT_MODEL_PARALLEL_GROUP"/ { s/"ranks":\[0,1\]/"ranks":[0,2]/; s/"ranks":\[2,3\]/"ranks":[1,3]/ }' shared.graph >graph
+refuses 'ranks of a stage in a row share the experts, and each has whole ones' --ep 4
+sed -E '/"role":"data"/ s/"name":"(EXPERT_)?DATA_PARALLEL_GROUP",//' shared.graph >graph
+refuses 'which groups sum the gradients of experts is not known' --ep 4
+mv shared.graph graph
+refuses 'tensor-parallel ranks send their parts of sequences to experts' --sequence-parallel off
+refuses '6 ranks of a stage cannot be divided by the 4 that share experts; the nearest are --dp 2 or 4' --dp 3 --ep 4
 recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 4 --dp 2
 refuses 'no expert-parallel group was recovered from the recording' --ep 2
 recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 4 --ep 2 --dp 2 --record collectives

@@ -479,8 +479,7 @@ static const struct option options[] = {
     {"dp", "N", "data-parallel replicas (1)", read_integer, AT(parallel.data), 1, MOST_RANKS, NULL, 0},
     {"cp", "N", "context-parallel ranks, each with a part of every sequence (1)", read_integer, AT(parallel.context), 1,
      64, NULL, 0},
-    {"ep", "N", "data-parallel ranks in a row that share --experts (1)", read_integer, AT(parallel.expert), 1,
-     MOST_RANKS, NULL, 0},
+    {"ep", "N", "ranks in a row that share --experts (1)", read_integer, AT(parallel.expert), 1, MOST_RANKS, NULL, 0},
     {"stage-layers", "LIST", "layers of each stage, such as 6,4,4,2, in place of --layers", read_stage_layers, 0, 0, 0,
      NULL, 0},
     {"vp", "N", "model chunks of a stage, with --schedule interleaved (1)", read_integer, AT(parallel.chunks), 1, 64,
@@ -719,11 +718,11 @@ static bool check_sizes(const struct setup *setup) {
   const struct model *model = &setup->model;
   double tensor = setup->parallel.tensor, width = (double)model->heads * model->head_dim, hidden = model->hidden;
   double tokens = (double)model->micro_batch * model->sequence, vocabulary = model->vocabulary / tensor;
-  double experts = model->experts > 0 ? (double)model->experts / setup->parallel.expert : 1;
+  double blocks = model->experts > 0 ? (double)model->experts / setup->parallel.expert : 1 / tensor;
   double chosen = model->experts > 0 ? model->top_k : 1;
   double widest = fmax(fmax(hidden, vocabulary), fmax(3 * width, model->ffn) / tensor);
   widest = fmax(chosen * fmax(hidden, model->ffn / tensor), fmax(widest, model->experts));
-  double layer = hidden * (4 * width + experts * 2.0 * model->ffn) / tensor + hidden * model->experts;
+  double layer = hidden * (4 * width / tensor + blocks * 2.0 * model->ffn + model->experts);
   int layers = 0;
   for (int stage = 0; stage < setup->parallel.pipeline; stage++) {
     layers = layers < setup_stage_layers(setup, stage) ? setup_stage_layers(setup, stage) : layers;
@@ -794,8 +793,11 @@ static bool check_experts(const struct setup *setup) {
   if (model->experts == 0) {
     return parallel->expert == 1 || complain("--ep: with --experts");
   }
-  if (parallel->tensor > 1 || parallel->context > 1 || parallel->fully_sharded || setup->graphs != GRAPHS_OFF) {
-    return complain("--experts: without --tp, --cp, --fsdp and --graphs");
+  if (parallel->fully_sharded || setup->graphs != GRAPHS_OFF) {
+    return complain("--experts: without --fsdp and --graphs");
+  }
+  if (parallel->tensor > 1 && !parallel->sequence_parallel) {
+    return complain("--experts: with --tp, --sequence-parallel on, too, as Megatron-LM demands");
   }
   if (setup->gpu->major < 9) {
     return complain("--experts: with --gpu h100, h200 or b200, for which PyTorch has grouped products");
@@ -803,9 +805,11 @@ static bool check_experts(const struct setup *setup) {
   return (model->top_k <= model->experts ||
           complain("--top-k (%d): at most --experts (%d)", model->top_k, model->experts)) &&
          divides("--experts", model->experts, "--ep", parallel->expert) &&
-         divides("--dp", parallel->data, "--ep", parallel->expert) &&
+         divides("--tp times --cp times --dp", (int64_t)parallel->tensor * parallel->context * parallel->data, "--ep",
+                 parallel->expert) &&
          divides("--micro-batch times --seq times --top-k",
-                 (int64_t)model->micro_batch * model->sequence * model->top_k, "--ep", parallel->expert);
+                 (int64_t)model->micro_batch * model->sequence * model->top_k, "--tp times --cp times --ep",
+                 (int64_t)parallel->tensor * parallel->context * parallel->expert);
 }
 
 static bool check(struct setup *setup) {

@@ -12,7 +12,7 @@
 enum {
   FEW = 400,
   MANY = 1000,
-  BUILT = 8,
+  BUILT = 10,
   LAYERS = 4
 }; /* configurations, with LUMOS_DRAWN many; BUILT: of these, as whole jobs, and simulated */
 
@@ -24,6 +24,8 @@ static const char *const recordings[] = {
     "--tp 2 --pp 2 --sequence-parallel on",
     "--cp 2 --pp 2 --dp 2 --distributed-optimizer on",
     "--experts 8 --ep 2 --pp 2 --dp 4",
+    "--experts 8 --ep 2 --tp 2 --sequence-parallel on --pp 2 --dp 2",
+    "--experts 8 --ep 4 --cp 2 --pp 2 --dp 2",
     "--tp 2 --dp 2", /* transfers between stages are supplied by what builds jobs */
 };
 enum { RECORDINGS = sizeof recordings / sizeof *recordings, PLANNED = RECORDINGS - 1 };
@@ -97,17 +99,25 @@ static struct lumos_rebuild draw_configuration(void) {
   return asked;
 }
 
-static bool may_be(const struct lumos_rebuild *asked) {
+/* What the recording has two of, if nothing else is asked for. */
+static int32_t ranks_of(int32_t asked, int recording, const char *option) {
+  return asked > 0 ? asked : strstr(recordings[recording], option) != NULL ? 2 : 1;
+}
+
+static bool may_be(const struct lumos_rebuild *asked, int recording) {
   bool turns = asked->schedule != LUMOS_INTERLEAVED || (asked->stages > 1 && asked->micro_batches % asked->stages == 0);
-  bool shared = asked->experts == 0 || asked->replicas % asked->experts == 0;
+  int32_t stage =
+      ranks_of(asked->shards, recording, "--tp") * ranks_of(asked->contexts, recording, "--cp") * asked->replicas;
+  bool shared = asked->experts == 0 || stage % asked->experts == 0;
   int32_t chunks = asked->stages * asked->chunks;
   return turns && shared && chunks > 0 && (asked->split_count > 0 || asked->layers % chunks == 0);
 }
 
 static void tell(const struct lumos_rebuild *asked, int recording, const char *what) {
-  fail_msg("%s: --cp %d --ep %d --layers %d --pp %d --dp %d --micro-batches %d --vp %d, schedule %d, %d in --split: %s",
-           recordings[recording], asked->contexts, asked->experts, asked->layers, asked->stages, asked->replicas,
-           asked->micro_batches, asked->chunks, (int)asked->schedule, asked->split_count, what);
+  fail_msg("%s: --tp %d --cp %d --ep %d --layers %d --pp %d --dp %d --micro-batches %d --vp %d, schedule %d, %d in "
+           "--split: %s",
+           recordings[recording], asked->shards, asked->contexts, asked->experts, asked->layers, asked->stages,
+           asked->replicas, asked->micro_batches, asked->chunks, (int)asked->schedule, asked->split_count, what);
 }
 
 /* ---- plans ---- */
@@ -165,6 +175,7 @@ static struct lumos_rebuild draw_for(int recording) {
   struct lumos_rebuild asked = draw_configuration();
   asked.contexts = strstr(recordings[recording], "--cp") != NULL ? numbers[draw(5)] : 0;
   asked.experts = strstr(recordings[recording], "--ep") != NULL ? numbers[1 + draw(4)] : 0;
+  asked.shards = asked.experts > 0 && strstr(recordings[recording], "--tp") != NULL ? numbers[1 + draw(3)] : 0;
   return asked;
 }
 
@@ -174,7 +185,7 @@ static void check(struct cut cuts[2], int recording) {
   struct rebuild_plan plan;
   struct lumos_error error = {0};
   bool planned = rebuild_replan(&plan, templates, &asked, false, &error);
-  if (planned != may_be(&asked)) {
+  if (planned != may_be(&asked, recording)) {
     tell(&asked, recording, planned ? "is planned, and should be refused" : error.text);
   }
   if (planned && !is_legal(&plan, templates, &error)) {
@@ -213,6 +224,7 @@ static void build(const char *folder, int recording) {
   struct lumos_rebuild asked = draw_for(recording);
   asked.micro_batches = asked.micro_batches > asked.stages ? asked.stages : asked.micro_batches; /* few tasks */
   asked.replicas = 1 + draw(2);
+  asked.shards = asked.shards > 2 ? 2 : asked.shards; /* as many as heads */
   struct lumos_job *job = open_graph(folder, recording);
   struct lumos_error error = {0};
   bool built = lumos_rebuild(job, &asked, &error), run = false;
@@ -222,7 +234,7 @@ static void build(const char *folder, int recording) {
     run = lumos_engine_run(job, &options, runs, &error);
     free(runs);
   }
-  if (built != may_be(&asked) || built != run) {
+  if (built != may_be(&asked, recording) || built != run) {
     tell(&asked, recording, error.text);
   }
   lumos_job_free(job);

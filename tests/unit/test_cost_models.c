@@ -57,6 +57,22 @@ static void a_wave_more_takes_twice_as_long(void **state) {
   expect(lumos_product_time(&a100, &shape, tile), 1800 + 4 * tiles);
 }
 
+/* 4 groups of 512 x 1024 are 4 x 4 tiles of 128 x 256 each, 64 for 108 SMs: as long as twice as many rows would take two
+ * waves. Groups of 128 rows have tiles of 64 x 128, of which 64 are a wave, too, and load more for what they do. */
+static void groups_have_one_tile(void **state) {
+  (void)state;
+  struct lumos_product_shape shape = {.rows = 512, .columns = 1024, .inner = 4096, .batches = 4, .dtype = LUMOS_BF16};
+  double wave = 108 * 2. * 128 * 256 * (4096 + 128) / (0.869 * 312000);
+  expect(lumos_grouped_time(&a100, &shape), 1800 + wave);
+  shape.rows = 1024;
+  expect(lumos_grouped_time(&a100, &shape), 1800 + 2 * wave);
+  shape.rows = 128;
+  double share = 64 * 128 / (64 * 128 + 32 * (64 + 128) / 2.), best = 256 * 128 / (256 * 128 + 32 * (256 + 128) / 2.);
+  expect(lumos_grouped_time(&a100, &shape), 1800 + wave / 4 * best / share);
+  shape.bytes = 1e9;
+  expect(lumos_grouped_time(&a100, &shape), 1800 + lumos_moving_time(&a100, 1e9));
+}
+
 static void what_is_long_and_narrow_is_bound_by_memory(void **state) {
   (void)state;
   struct lumos_product_shape shape = {
@@ -324,6 +340,7 @@ int main(void) {
       cmocka_unit_test(products_of_the_other_pass_show_it_where_no_others_do),
       cmocka_unit_test(names_tell_tiles),
       cmocka_unit_test(a_wave_more_takes_twice_as_long),
+      cmocka_unit_test(groups_have_one_tile),
       cmocka_unit_test(what_is_long_and_narrow_is_bound_by_memory),
       cmocka_unit_test(attention_is_products_and_exponentials),
       cmocka_unit_test(ops_move_what_they_read_and_write),

@@ -133,6 +133,51 @@ static void one_rank_of_many_knows_its_place(void **state) {
   lumos_job_free(job);
 }
 
+/* 8 ranks, tp 2 and dp 4, of which `stride` apart share experts in fours or twos; rank 5's group of these is not known.
+ * What experts it has: -1 is absent. */
+static int32_t expert_of_rank_5(int32_t shared, int32_t stride) {
+  static const char *const ids[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"};
+  struct lumos_job *job = job_of(8, 8);
+  int at = 0;
+  for (int32_t i = 0; i < 4; i++) {
+    add_group(job, ids[at++], "TENSOR_MODEL_PARALLEL_GROUP", 2 * i, 1, 2);
+  }
+  for (int32_t i = 0; i < 2; i++) {
+    add_group(job, ids[at++], "DATA_PARALLEL_GROUP", i, 2, 4);
+  }
+  for (int32_t first = 0; first < 8; first++) {
+    bool begins = stride == 1 ? first % shared == 0 : first % (shared * stride) < stride;
+    bool unknown = first <= 5 && 5 < first + shared * stride && (5 - first) % stride == 0;
+    if (begins && !unknown) {
+      add_group(job, ids[at++], "EXPERT_MODEL_PARALLEL_GROUP", first, stride, shared);
+    }
+  }
+  build_sound(job);
+  expect_sizes(job, 2, 1, 4);
+  assert_int_equal(sizes_of(job)->ep, shared);
+  int32_t place = job->ranks.items[5].parallel.ep;
+  lumos_job_free(job);
+  return place == LUMOS_ABSENT_INT ? -1 : place;
+}
+
+/* Where ranks in a row share experts, tensor-parallel ones among them, a number tells a place; where those do that have
+ * the same part of tensors (expert tensor parallelism), it does not. */
+static void numbers_tell_experts_in_rows(void **state) {
+  (void)state;
+  assert_int_equal(expert_of_rank_5(2, 1), 1);
+  assert_int_equal(expert_of_rank_5(4, 1), 1);
+  assert_int_equal(expert_of_rank_5(2, 2), -1);
+}
+
+static void names_say_what_of_experts(void **state) {
+  (void)state;
+  assert_int_equal(program_experts_of_name("EXPERT_MODEL_PARALLEL_GROUP"), PROGRAM_SHARED_EXPERTS);
+  assert_int_equal(program_experts_of_name("EXPERT_DATA_PARALLEL_GROUP"), PROGRAM_SAME_EXPERTS);
+  assert_int_equal(program_experts_of_name("EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP"), PROGRAM_ALL_EXPERTS);
+  assert_int_equal(program_experts_of_name("DATA_PARALLEL_GROUP"), PROGRAM_NO_EXPERTS);
+  assert_int_equal(program_experts_of_name(""), PROGRAM_NO_EXPERTS);
+}
+
 static void shards_and_replicas_are_one_axis(void **state) {
   (void)state;
   struct lumos_job *job = new_job();
@@ -452,6 +497,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names_say_roles_and_axes),
       cmocka_unit_test(one_rank_of_many_knows_its_place),
+      cmocka_unit_test(numbers_tell_experts_in_rows),
+      cmocka_unit_test(names_say_what_of_experts),
       cmocka_unit_test(shards_and_replicas_are_one_axis),
       cmocka_unit_test(what_names_leave_of_the_world_is_data),
       cmocka_unit_test(contradictions_are_said_and_nothing_else),

@@ -269,7 +269,7 @@ static void sequences_are_divided(void **state) {
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
   job->models.items[0].ffn = 2048;
-  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, (struct lumos_spread){1, 2}, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::native_layer_norm", "[[2048, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[1024, 1, 1024], [], [1024], [1024], []]", true);
@@ -282,19 +282,19 @@ static void sequences_are_divided(void **state) {
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   expect(&dimensions, "aten::copy_", "[[2048, 1, 512], [2048, 1, 512], []]", "[]",
          "[[2048, 1, 512], [2048, 1, 512], []]", true);
-  assert_true(lumos_sizes_in_parts(job, 1, 2, false, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, (struct lumos_spread){1, 2}, false, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::native_layer_norm", "[[1024, 1, 1024], [], [1024], [1024], []]", "[]",
          "[[2048, 1, 1024], [], [1024], [1024], []]", true);
   expect(&dimensions, "aten::gelu", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   /* A weight of as many features as there are tokens; and logits, of half a vocabulary that is as wide as the model,
    * but not in a layer. */
-  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, (struct lumos_spread){1, 2}, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::copy_", "[[2048, 1024], [2048, 1024], []]", "[]", "[[2048, 1024], [2048, 1024], []]",
          true);
   job->models.items[0].vocabulary = 2048;
-  assert_true(lumos_sizes_in_parts(job, 1, 2, true, &sizes, &error));
+  assert_true(lumos_sizes_in_parts(job, (struct lumos_spread){1, 2}, true, &sizes, &error));
   lumos_dimensions_open(&dimensions, &sizes);
   expect(&dimensions, "aten::max", "[[2048, 1, 1024]]", "[]", "[[2048, 1, 1024]]", true);
   dimensions = lumos_dimensions_of_layer(&dimensions);
@@ -401,9 +401,19 @@ static void experts_are_read_off_their_products(void **state) {
 
   model->sizes.tp = 1 << 26; /* so many shards of such experts are wider than any number of features */
   assert_false(lumos_sizes_read(job, "ffn=1792", &sizes, &error));
-  assert_true(lumos_grouped_products(grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]") == 4096. * 1024 * 7168);
-  assert_true(lumos_grouped_products("aten::mm", "[[4096, 7168], [7168, 1024]]") == 0);
-  assert_true(lumos_grouped_products(grouped, "[[4096], [16, 1024, 7168], [16], [], []]") == 0);
+  static const char dtypes[] = "[\"c10::BFloat16\", \"c10::BFloat16\", \"int\"]";
+  struct lumos_product_shape shape;
+  assert_true(lumos_grouped_shape(grouped, "[[4096, 1024], [16, 1024, 7168], [16], [], []]", dtypes, &shape));
+  assert_true(shape.flops == 2 * 4096. * 1024 * 7168);
+  assert_true(shape.batches == 16 && shape.rows == 256 && shape.inner == 1024 && shape.columns == 7168);
+  assert_true(shape.bytes == 2 * (4096. * 1024 + 16. * 1024 * 7168 + 4096. * 7168));
+  /* The gradient of the weights sums over each expert's rows, and is as large as they are. */
+  assert_true(lumos_grouped_shape(grouped, "[[1024, 4096], [4096, 7168], [16], [], []]", dtypes, &shape));
+  assert_true(shape.flops == 2 * 4096. * 1024 * 7168);
+  assert_true(shape.batches == 16 && shape.rows == 1024 && shape.inner == 256 && shape.columns == 7168);
+  assert_true(shape.bytes == 2 * (4096. * 1024 + 16. * 1024 * 7168 + 4096. * 7168));
+  assert_false(lumos_grouped_shape("aten::mm", "[[4096, 7168], [7168, 1024]]", dtypes, &shape));
+  assert_false(lumos_grouped_shape(grouped, "[[4096], [16, 1024, 7168], [16], [], []]", dtypes, &shape));
   lumos_job_free(job);
 }
 
@@ -420,12 +430,12 @@ static void experts_are_shared(void **state) {
   struct lumos_sizes sizes;
   struct lumos_error error = {LUMOS_DONE, ""};
   struct lumos_dimensions dimensions;
-  assert_false(lumos_sizes_on_owners(job, 4, &sizes, &error));
+  assert_false(lumos_sizes_on_owners(job, (struct lumos_spread){1, 1}, 4, &sizes, &error));
   assert_non_null(strstr(error.text, "does not show the experts of layers"));
   add_product(job, "aten::_grouped_mm", "[[4096, 1024], [8, 1024, 7168], [8], [], []]");
   add_product(job, "aten::_grouped_mm", "[[4096, 7168], [8, 7168, 1024], [8], [], []]"); /* back from the one up */
   add_product(job, "aten::_grouped_mm", "[[4096, 3584], [8, 3584, 1024], [8], [], []]");
-  assert_true(lumos_sizes_on_owners(job, 4, &sizes, &error));
+  assert_true(lumos_sizes_on_owners(job, (struct lumos_spread){1, 1}, 4, &sizes, &error));
   assert_int_equal(sizes.experts, 16);
   assert_int_equal(sizes.chosen, 2);
   lumos_dimensions_open(&dimensions, &sizes);
@@ -445,7 +455,7 @@ static void experts_are_shared(void **state) {
     const char *says;
   } wrong[] = {{3, "the nearest is --ep 2"}, {7, "the nearest is --ep 8"}, {32, "the nearest is --ep 16"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    assert_false(lumos_sizes_on_owners(job, wrong[i].owners, &sizes, &error));
+    assert_false(lumos_sizes_on_owners(job, (struct lumos_spread){1, 1}, wrong[i].owners, &sizes, &error));
     assert_non_null(strstr(error.text, wrong[i].says));
   }
   struct lumos_model_description one = lumos_experts_as_one(job, 2);

@@ -55,17 +55,19 @@ refuses '--seq (512) must be a multiple of 2 times --cp times --tp (1024)' --cp 
 refuses 'at most 16384' --cp 64 --dp 512
 takes --cp 2 --dp 2 --pp 2 --recompute full --leave-out gradients
 takes --cp 4 --tp 2 --sequence-parallel on --distributed-optimizer on --record all
-for others in '--tp 2' '--cp 2' '--dp 2 --fsdp on' '--graphs layers'; do
+for others in '--dp 2 --fsdp on' '--graphs layers'; do
   # shellcheck disable=SC2086
-  refuses '--experts: without --tp, --cp, --fsdp and --graphs' --experts 4 $others
+  refuses '--experts: without --fsdp and --graphs' --experts 4 $others
 done
+refuses '--experts: with --tp, --sequence-parallel on, too, as Megatron-LM demands' --experts 4 --tp 2
 refuses '--ep: with --experts' --ep 2 --dp 2
 refuses '--experts: with --gpu h100, h200 or b200' --experts 4 --gpu a100
 refuses '--top-k (3): at most --experts (2)' --experts 2 --top-k 3
 refuses '--experts (6) must be a multiple of --ep (4)' --experts 6 --ep 4 --dp 4
-refuses '--dp (2) must be a multiple of --ep (4)' --experts 8 --ep 4 --dp 2
-refuses '--micro-batch times --seq times --top-k (510) must be a multiple of --ep (4)' --experts 8 --ep 4 --dp 4 --seq 510 --top-k 1
+refuses '--tp times --cp times --dp (2) must be a multiple of --ep (4)' --experts 8 --ep 4 --dp 2
+refuses '--micro-batch times --seq times --top-k (510) must be a multiple of --tp times --cp times --ep (4)' --experts 8 --ep 4 --dp 4 --seq 510 --top-k 1
 takes --experts 4 --ep 2 --dp 2 --pp 2 --recompute full --leave-out gradients --record all
+takes --experts 4 --ep 4 --tp 2 --cp 2 --sequence-parallel on --pp 2 --record all
 takes --experts 4 --ep 2 --dp 4 --top-k 1 --distributed-optimizer on --recompute selective --scale all-to-all=2
 refuses "--recompute half: none|full|selective is wanted" --recompute half
 takes --seed 18446744073709551615

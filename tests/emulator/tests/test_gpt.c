@@ -43,6 +43,11 @@ static const char *const jobs[] = {
     MODEL "--micro-batches 2 --experts 4 --ep 2 --dp 2 --pp 2 --record all --recompute selective",
     MODEL "--micro-batches 3 --experts 4 --ep 4 --dp 4 --pp 2 --schedule zb-h1 --overlap-gradients off",
     MODEL "--micro-batches 4 --experts 2 --top-k 1 --ep 2 --dp 4 --pp 2 --vp 2 --schedule interleaved --recompute full",
+    MODEL "--micro-batches 2 --experts 4 --tp 2 --sequence-parallel on --bucket-mb 1 --distributed-optimizer on",
+    MODEL "--micro-batches 2 --experts 8 --ep 4 --tp 2 --sequence-parallel on --dp 4 --pp 2 --recompute full",
+    MODEL "--micro-batches 3 --experts 4 --ep 2 --tp 4 --sequence-parallel on --dp 2 --schedule zb-h1",
+    MODEL "--micro-batches 2 --experts 4 --ep 4 --cp 2 --dp 2 --pp 2 --record all --recompute selective",
+    MODEL "--micro-batches 2 --experts 8 --ep 8 --tp 2 --sequence-parallel on --cp 2 --dp 4 --distributed-optimizer on",
     MODEL "--micro-batches 3 --dp 3 --fsdp on",
     MODEL "--micro-batches 2 --dp 2 --fsdp on --recompute selective",
     MODEL "--micro-batches 2 --tp 2 --sequence-parallel on --dp 2 --fsdp on --recompute full --record all",
@@ -163,6 +168,18 @@ static void formulas_of_experts_by_hand(void **state) {
   assert_int_equal(plan->chunks[0].buckets[0], 432);
   assert_int_equal(plan->chunks[0].buckets[1], 512);
   close_job(&job);
+  /* Two tensor-parallel ranks have halves of attention and words, and one expert each: 6 sequences are half as many. */
+  open_job(
+      &job,
+      "--layers 2 --hidden 8 --heads 2 --ffn 16 --seq 4 --vocab 10 --micro-batches 3 --tp 2 --sequence-parallel on "
+      "--dp 2 --pp 2 --experts 4 --ep 4",
+      NULL, NULL);
+  assert_equals(gpt_model_flops(&job.setup), 241920 + 9216);
+  plan = &job.gpt->plans[0];
+  assert_int_equal(plan->parameters, (96 + 12) + (32 + 8) + 32 + 32 + 256 + 40);
+  assert_int_equal(plan->chunks[0].expert_parameters, 256);
+  assert_int_equal(plan->shared_parameters, 32 + 8 + 32);
+  close_job(&job);
   /* With all experts on each rank all is in one bucket, which closes before it would hold more: 1024 of experts. */
   open_job(&job,
            "--layers 2 --hidden 8 --heads 2 --ffn 16 --seq 4 --vocab 10 --micro-batches 3 --dp 4 --pp 2 --experts 4 "
@@ -258,15 +275,20 @@ static int64_t slot_size(const struct setup *setup, int slot) {
 static void check_gradients(const struct job_text *job, const struct traffic *traffic) {
   const struct setup *setup = &job->setup;
   const struct plan *plan = &job->gpt->plans[setup_coordinates(setup, traffic->rank).stage];
-  int64_t parameters = plan->parameters, most_padding = 0;
-  for (int i = 0; setup->parallel.data == setup->parallel.expert && i < setup->parallel.chunks; i++)
-    parameters -= plan->chunks[i].expert_parameters; /* which nobody else has */
+  int64_t of_experts = 0, most_padding = 0;
+  for (int i = 0; i < setup->parallel.chunks; i++)
+    of_experts += plan->chunks[i].expert_parameters;
   int64_t times = setup->parallel.fully_sharded ? setup->model.micro_batches : 1;
-  int64_t copies = (int64_t)setup->parallel.data * setup->parallel.context;
+  int64_t copies = (int64_t)setup->parallel.data * setup->parallel.context, most_copies = copies;
+  int64_t parameters = copies == 1 ? 0 : plan->parameters - of_experts;
+  if (of_experts > 0) { /* of which no tensor-parallel rank has a part, but of which others have the same or not */
+    most_copies *= setup->parallel.tensor;
+    parameters += most_copies == setup->parallel.expert ? 0 : of_experts;
+  }
   if (setup->parallel.distributed_optimizer || setup->parallel.fully_sharded)
     for (int i = 0; i < setup->parallel.chunks; i++)
-      most_padding += (int64_t)plan->chunks[i].bucket_count * (copies - 1);
-  if (copies == 1) {
+      most_padding += (int64_t)plan->chunks[i].bucket_count * (most_copies - 1);
+  if (parameters == 0) {
     assert_int_equal(traffic->gradients, 0);
     return;
   }
@@ -287,7 +309,7 @@ static void check_gradients(const struct job_text *job, const struct traffic *tr
   }
   int64_t most =
       setup->parallel.bucket_bytes > 4 * largest_parameter ? setup->parallel.bucket_bytes : 4 * largest_parameter;
-  assert_true(traffic->largest <= most + 4 * copies);
+  assert_true(traffic->largest <= most + 4 * most_copies);
 }
 
 static void members_do_the_same_in_the_same_order(void **state) {
@@ -403,6 +425,42 @@ static void groups_of_experts_are_megatrons(void **state) {
   for (int i = 0; i < WANTED; i++) {
     const struct communicator *communicator = &communicators[count - WANTED + i];
     assert_string_equal(communicator->name, wanted[i].name);
+    assert_string_equal(communicator->description, wanted[i].description);
+    assert_int_equal(communicator->size, wanted[i].size);
+    assert_memory_equal(communicator->ranks, wanted[i].ranks, (size_t)wanted[i].size * sizeof(int));
+  }
+  close_job(&job);
+}
+
+/* They are in a row of all that a stage has, tensor-parallel ranks first. */
+static void tensor_ranks_share_experts(void **state) {
+  (void)state;
+  struct job_text job;
+  open_job(&job, "--experts 8 --ep 4 --tp 2 --sequence-parallel on --dp 4 --pp 2", NULL, NULL);
+  static const struct {
+    const char *description;
+    int size, ranks[8];
+  } wanted[] = {
+      {"EXPERT_MODEL_PARALLEL_GROUP", 4, {0, 1, 2, 3}},
+      {"EXPERT_MODEL_PARALLEL_GROUP", 4, {4, 5, 6, 7}},
+      {"EXPERT_MODEL_PARALLEL_GROUP", 4, {8, 9, 10, 11}},
+      {"EXPERT_MODEL_PARALLEL_GROUP", 4, {12, 13, 14, 15}},
+      {"EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP", 8, {0, 1, 2, 3, 8, 9, 10, 11}},
+      {"EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP", 8, {4, 5, 6, 7, 12, 13, 14, 15}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {0, 4}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {1, 5}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {2, 6}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {3, 7}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {8, 12}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {9, 13}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {10, 14}},
+      {"EXPERT_DATA_PARALLEL_GROUP", 2, {11, 15}},
+  };
+  enum { WANTED = sizeof wanted / sizeof *wanted };
+  int count;
+  const struct communicator *communicators = gpt_communicators(job.gpt, &count);
+  for (int i = 0; i < WANTED; i++) {
+    const struct communicator *communicator = &communicators[count - WANTED + i];
     assert_string_equal(communicator->description, wanted[i].description);
     assert_int_equal(communicator->size, wanted[i].size);
     assert_memory_equal(communicator->ranks, wanted[i].ranks, (size_t)wanted[i].size * sizeof(int));
@@ -787,6 +845,7 @@ int main(void) {
       cmocka_unit_test(groups_are_megatrons),
       cmocka_unit_test(groups_of_contexts_are_megatrons),
       cmocka_unit_test(groups_of_experts_are_megatrons),
+      cmocka_unit_test(tensor_ranks_share_experts),
       cmocka_unit_test(lonely_groups_are_numbered),
       cmocka_unit_test(buckets_leave_when_their_gradients_are_there),
       cmocka_unit_test(exchanges_match_in_order),

@@ -414,6 +414,27 @@ static void experts_have_their_rows(void **state) {
             "--distributed-optimizer on", 0);
 }
 
+/* Four ranks, two of them tensor-parallel, have 2 of the 8 experts each, and half of the tokens of a micro-batch. */
+static void shards_have_their_rows(void **state) {
+  (void)state;
+  const int64_t part = 256, rows = part * 4, of_one = rows / 2, wide = 1536, weight_of_all = 2 * 512 * 1536;
+  const int64_t grouped = 2 * product(of_one, wide, hidden);
+  const int64_t others = 4 * 512 * 320 + 3 * 320 + 512 + 4 * 512 + 512 * 8;
+  const int64_t owned = (2 * others + 1024 * 512 + 2 * 512) / 2 + 2 * 2 * weight_of_all;
+  const struct row of[] = {
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "gatherTopK", 2 * 4 * part * 8},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "softmax_warp_forward", 2 * 6 * part * 4},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "_permute_kernel", 2 * 4 * rows * hidden},
+      {PHASE_FORWARD, PART_LAYER, -1, 4, "GroupProblemShape", 2 * 2 * grouped},
+      {PHASE_FORWARD, PART_LAYER, -1, 2, "GeluCUDA", 2 * 4 * rows * wide},
+      {PHASE_BACKWARD, PART_LAYER, -1, 8, "GroupProblemShape", 2 * 4 * grouped},
+      {PHASE_BACKWARD, PART_LAYER, -1, 4, "_scatter_gather", 2 * 2 * 16 * part * 4},
+      {PHASE_OPTIMIZER, PART_OPTIMIZER, -1, 1, "AdamFunctor", 28 * owned},
+  };
+  expect_of((struct counted){.partly = true, .rows = of, .row_count = sizeof of / sizeof *of},
+            EXPERT_JOB "--tp 2 --sequence-parallel on --dp 2 --ep 4 ", "--distributed-optimizer on", 0);
+}
+
 struct sent {
   const struct gpt *gpt;
   int exchanges[PHASES], counts, buckets, gathers;
@@ -476,6 +497,7 @@ int main(void) {
       cmocka_unit_test(contexts_have_their_part_of_a_sequence),
       cmocka_unit_test(contexts_gather_keys_and_values),
       cmocka_unit_test(experts_have_their_rows),
+      cmocka_unit_test(shards_have_their_rows),
       cmocka_unit_test(ranks_exchange_what_experts_work_on),
       cmocka_unit_test(a_step_runs_what_it_is_made_of),
       cmocka_unit_test(a_distributed_optimizer_has_its_share),

@@ -11,7 +11,7 @@
 static const struct {
   const char *description;
   bool varies_tensor, varies_context, varies_data, varies_stage;
-  bool of_experts; /* among data-parallel ranks: those that share experts, in a row; or, along data, the others */
+  bool of_experts; /* those of a stage that share experts, in a row; or, along data, those at the same place in rows */
 } roles[ROLES] = {
     [ROLE_WORLD] = {"default_pg", true, true, true, true, false},
     [ROLE_DATA_AND_CONTEXT] = {"DATA_PARALLEL_GROUP_WITH_CP", false, true, true, false, false},
@@ -26,10 +26,10 @@ static const struct {
     [ROLE_EXPERT_DATA] = {"EXPERT_DATA_PARALLEL_GROUP", .varies_data = true, .of_experts = true},
 };
 
-/* Nobody has these without context parallelism, or without experts that ranks share. */
+/* Nobody has these without context parallelism, or without experts that are on other ranks than the rest. */
 static bool is_made(const struct gpt *gpt, int role) {
   if (roles[role].of_experts)
-    return gpt->setup->parallel.expert > 1;
+    return gpt_experts_apart(gpt->setup);
   return gpt->setup->parallel.context > 1 || (role != ROLE_CONTEXT && role != ROLE_DATA_AND_CONTEXT);
 }
 
@@ -37,34 +37,37 @@ enum role gpt_gradient_role(const struct setup *setup) {
   return setup->parallel.context > 1 ? ROLE_DATA_AND_CONTEXT : ROLE_DATA;
 }
 
-/* Data-parallel ranks of a group. */
-struct replicas {
-  int first, last, apart;
-};
-
-static struct replicas replicas_of(const struct parallelism *parallel, enum role role, int rank) {
-  int last = parallel->data - 1, shared = parallel->expert;
-  if (!roles[role].of_experts)
-    return roles[role].varies_data ? (struct replicas){0, last, 1} : (struct replicas){rank, rank, 1};
-  int begin = rank - rank % shared;
-  return roles[role].varies_data ? (struct replicas){rank % shared, last, shared}
-                                 : (struct replicas){begin, begin + shared - 1, 1};
+/* Megatron-LM numbers ranks a second time, for experts that no tensor group divides: those that share them, then those
+ * that have the same ones, then stages. */
+static int members_for_experts(const struct gpt *gpt, enum role role, int first, int *members) {
+  const struct parallelism *parallel = &gpt->setup->parallel;
+  int all = parallel->tensor * parallel->context * parallel->data, shared = parallel->expert, count = 0;
+  bool copies = roles[role].varies_data, stages = roles[role].varies_stage;
+  int stage = first / all, place = first % all, begin = copies ? place % shared : place / shared * shared;
+  if (place != begin || (stages && stage > 0))
+    return 0;
+  for (int in = stage; in < (stages ? parallel->pipeline : stage + 1); in++)
+    for (int i = begin; i < (copies ? all : begin + shared); i += copies ? shared : 1)
+      members[count++] = in * all + i;
+  return count;
 }
 
 /* The group of a role that this rank is the first of, ascending; 0 members if it is another's. */
 static int members_from(const struct gpt *gpt, enum role role, int first, int *members) {
   const struct parallelism *parallel = &gpt->setup->parallel;
   struct coordinates from = setup_coordinates(gpt->setup, first), at;
-  struct replicas replicas = replicas_of(parallel, role, from.data);
+  if (roles[role].of_experts)
+    return members_for_experts(gpt, role, first, members);
   if ((roles[role].varies_tensor && from.tensor) || (roles[role].varies_context && from.context) ||
-      replicas.first != from.data || (roles[role].varies_stage && from.stage))
+      (roles[role].varies_data && from.data) || (roles[role].varies_stage && from.stage))
     return 0;
   struct coordinates last = {roles[role].varies_tensor ? parallel->tensor - 1 : from.tensor,
-                             roles[role].varies_context ? parallel->context - 1 : from.context, replicas.last,
+                             roles[role].varies_context ? parallel->context - 1 : from.context,
+                             roles[role].varies_data ? parallel->data - 1 : from.data,
                              roles[role].varies_stage ? parallel->pipeline - 1 : from.stage};
   int count = 0;
   for (at.stage = from.stage; at.stage <= last.stage; at.stage++)
-    for (at.data = from.data; at.data <= last.data; at.data += replicas.apart)
+    for (at.data = from.data; at.data <= last.data; at.data++)
       for (at.context = from.context; at.context <= last.context; at.context++)
         for (at.tensor = from.tensor; at.tensor <= last.tensor; at.tensor++)
           if (role != ROLE_EMBEDDING || at.stage == 0 || at.stage == last.stage)

@@ -56,8 +56,8 @@ static void measure(const struct gpt *gpt, int64_t sizes[SIZES]) {
   sizes[SIZE_EXPERTS] = gpt_experts(setup) * sizes[SIZE_WEIGHT_FC1];
   sizes[SIZE_EXPERT_ROWS] = gpt_expert_rows(setup) * hidden;
   sizes[SIZE_EXPERT_FFN] = gpt_expert_rows(setup) * gpt_linear_outputs(setup, LINEAR_FC1);
-  sizes[SIZE_SCORES] = tokens * setup->model.experts;
-  sizes[SIZE_CHOSEN] = tokens * setup->model.top_k;
+  sizes[SIZE_SCORES] = gpt_shard_tokens(setup) * setup->model.experts;
+  sizes[SIZE_CHOSEN] = gpt_expert_rows(setup);
 }
 
 /* ---- kernels ---- */
@@ -150,11 +150,12 @@ enum { PLACE_PRODUCT, PLACE_PIECE };
 
 static void choose_products(const struct gpt *gpt, enum linear linear, int layer, struct product_work *products) {
   int64_t inputs = gpt_linear_inputs(gpt->setup, linear), outputs = gpt_linear_outputs(gpt->setup, linear);
+  int64_t tokens = linear == LINEAR_ROUTER ? gpt_shard_tokens(gpt->setup) : gpt->tokens;
   const struct gemm gemms[PRODUCTS] = {
-      [PRODUCT_FORWARD] = {outputs, gpt->tokens, inputs, GEMM_TN, false},
-      [PRODUCT_INPUT] = {inputs, gpt->tokens, outputs, GEMM_NN, false},
-      [PRODUCT_WEIGHT] = {inputs, outputs, gpt->tokens, GEMM_NT, false},
-      [PRODUCT_WEIGHT_ADDED] = {inputs, outputs, gpt->tokens, GEMM_NT, true},
+      [PRODUCT_FORWARD] = {outputs, tokens, inputs, GEMM_TN, false},
+      [PRODUCT_INPUT] = {inputs, tokens, outputs, GEMM_NN, false},
+      [PRODUCT_WEIGHT] = {inputs, outputs, tokens, GEMM_NT, false},
+      [PRODUCT_WEIGHT_ADDED] = {inputs, outputs, tokens, GEMM_NT, true},
   };
   for (int i = 0; i < PRODUCTS; i++) {
     /* One choice for both products of the weight: only what becomes of the sums differs. */

@@ -20,7 +20,7 @@ static bool makes_node(const struct gpt *gpt, enum numbering numbering, enum lay
     return numbering == NUMBERS_CHECKPOINTED;
   if (node == NODE_CORE_CHECKPOINT)
     return numbering == NUMBERS_CORE_CHECKPOINTED;
-  bool block = node == NODE_FC1 || node == NODE_GELU || node == NODE_FC2;
+  bool block = node >= NODE_FC1 && node <= NODE_FC2_REDUCE;
   bool of_experts = node >= NODE_ROUTER && node <= NODE_UNPERMUTE;
   if (gpt->setup->model.experts > 0 ? block : of_experts)
     return false;

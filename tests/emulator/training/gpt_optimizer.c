@@ -22,7 +22,7 @@ static int64_t shares(const struct block *to) {
   return has_share(to) ? (int64_t)to->setup->parallel.data * to->setup->parallel.context : 1;
 }
 
-/* The last buckets of a chunk are those of experts that ranks share. */
+/* The last buckets of a chunk are those of experts that others sum than the rest. */
 static bool is_of_experts(const struct chunk *chunk, int bucket) {
   return bucket >= chunk->bucket_count - chunk->expert_buckets;
 }
@@ -31,13 +31,19 @@ static enum role role_of(const struct block *to, const struct chunk *chunk, int 
   return is_of_experts(chunk, bucket) ? ROLE_EXPERT_DATA : gpt_gradient_role(to->setup);
 }
 
+/* Does any rank have parameters of this one, too? */
+static bool has_copies(const struct block *to) {
+  return has_group(to, gpt_gradient_role(to->setup)) || has_group(to, ROLE_EXPERT_DATA);
+}
+
 static bool sums_gradients(const struct block *to, const struct chunk *chunk, int bucket) {
   return has_group(to, role_of(to, chunk, bucket));
 }
 
 static int64_t shares_of(const struct block *to, const struct chunk *chunk, int bucket) {
   int64_t all = shares(to);
-  return is_of_experts(chunk, bucket) && all > 1 ? all / to->setup->parallel.expert : all;
+  return is_of_experts(chunk, bucket) && has_share(to) ? all * to->setup->parallel.tensor / to->setup->parallel.expert
+                                                       : all;
 }
 
 /* A bucket is padded to a multiple of its shares. */
@@ -98,7 +104,7 @@ void gradient_ready(const struct block *to, int slot) {
 }
 
 static void reduce_buckets(const struct block *to) {
-  if (!has_group(to, gpt_gradient_role(to->setup)) || to->setup->parallel.fully_sharded)
+  if (!has_copies(to) || to->setup->parallel.fully_sharded)
     return;
   python_enter(to, "megatron/core/distributed/distributed_data_parallel.py(418): finish_grad_sync");
   for (int pass = to->setup->parallel.overlap_gradients; pass < 2; pass++)
@@ -189,7 +195,9 @@ static void clip_gradients(const struct block *to) {
   run_lists(to, KERNEL_L2_NORM, owned);
   struct work reduce = kernels_run(to->setup, KERNEL_L2_NORM_REDUCE, 320, 0);
   launch(to, &reduce);
-  enum role role = has_share(to) ? ROLE_WORLD : to->setup->parallel.expert > 1 ? ROLE_EXPERT_MODEL : ROLE_MODEL;
+  const struct parallelism *parallel = &to->setup->parallel;
+  bool by_experts = gpt_experts_apart(to->setup) && parallel->expert >= parallel->tensor;
+  enum role role = has_share(to) ? ROLE_WORLD : by_experts ? ROLE_EXPERT_MODEL : ROLE_MODEL;
   if (has_group(to, role))
     collective_run(to, STREAM_MODEL, message_of(to, role, ALL_REDUCE, 1, true));
   scalar_read(to);
@@ -200,7 +208,7 @@ static void clip_gradients(const struct block *to) {
 }
 
 static void gather_parameters(const struct block *to) {
-  if (!to->setup->parallel.distributed_optimizer || !has_group(to, gpt_gradient_role(to->setup)))
+  if (!to->setup->parallel.distributed_optimizer || !has_copies(to))
     return;
   python_enter(to, "megatron/core/distributed/param_and_grad_buffer.py(196): start_param_sync");
   for (int waits = 0; waits < 2; waits++)

@@ -8,13 +8,18 @@ enum { GRADIENT_BYTES = 4 };
 
 /* ---- parameters ---- */
 
+/* Of one rank. */
+static int64_t block_width(const struct setup *setup) {
+  return setup->model.ffn / (setup->model.experts > 0 ? 1 : setup->parallel.tensor);
+}
+
 int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear) {
   const struct model *model = &setup->model;
   switch (linear) {
     case LINEAR_PROJECTION:
       return (int64_t)model->heads * model->head_dim / setup->parallel.tensor;
     case LINEAR_FC2:
-      return model->ffn / setup->parallel.tensor;
+      return block_width(setup);
     case LINEAR_QKV:
     case LINEAR_FC1:
     case LINEAR_HEAD:
@@ -31,7 +36,7 @@ int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear) {
     case LINEAR_QKV:
       return (int64_t)3 * model->heads * model->head_dim / setup->parallel.tensor;
     case LINEAR_FC1:
-      return model->ffn / setup->parallel.tensor;
+      return block_width(setup);
     case LINEAR_HEAD:
       return model->vocabulary / setup->parallel.tensor;
     case LINEAR_ROUTER:
@@ -48,9 +53,15 @@ int gpt_sequence(const struct setup *setup) { return setup->model.sequence / set
 
 int gpt_experts(const struct setup *setup) { return setup->model.experts / setup->parallel.expert; }
 
-int64_t gpt_expert_rows(const struct setup *setup) {
-  return (int64_t)setup->model.micro_batch * gpt_sequence(setup) * setup->model.top_k;
+bool gpt_experts_apart(const struct setup *setup) {
+  return setup->model.experts > 0 && (setup->parallel.expert > 1 || setup->parallel.tensor > 1);
 }
+
+int64_t gpt_shard_tokens(const struct setup *setup) {
+  return (int64_t)setup->model.micro_batch * gpt_sequence(setup) / gpt_sequence_shards(setup);
+}
+
+int64_t gpt_expert_rows(const struct setup *setup) { return gpt_shard_tokens(setup) * setup->model.top_k; }
 
 int gpt_sequence_shards(const struct setup *setup) {
   return setup->parallel.sequence_parallel ? setup->parallel.tensor : 1;
@@ -97,10 +108,10 @@ static int64_t slot_parameters(const struct setup *setup, const struct chunk *ch
   return layer_slot_parameters(setup, (enum layer_slot)((slot - FIRST_LAYER_SLOT) % LAYER_SLOTS));
 }
 
-/* Of experts that not all replicas have. */
+/* Of experts that others sum than the rest. */
 static bool is_shared_out(const struct setup *setup, const struct chunk *chunk, int slot) {
   int of_layer = (slot - FIRST_LAYER_SLOT) % LAYER_SLOTS;
-  return setup->parallel.expert > 1 && slot >= FIRST_LAYER_SLOT && slot < chunk_slots(chunk) - 1 &&
+  return gpt_experts_apart(setup) && slot >= FIRST_LAYER_SLOT && slot < chunk_slots(chunk) - 1 &&
          (of_layer == SLOT_FC1 || of_layer == SLOT_FC2);
 }
 
@@ -137,7 +148,7 @@ double gpt_model_flops(const struct setup *setup) {
 
 /* ---- buckets ---- */
 
-/* A bucket takes parameters until the next would be too much for it. Those of experts that ranks share have buckets of
+/* A bucket takes parameters until the next would be too much for it. Those of experts that others sum have buckets of
  * their own. */
 static void fill_buckets(const struct setup *setup, struct chunk *chunk, bool shared_out) {
   int slots = chunk_slots(chunk), last = -1;
@@ -359,8 +370,10 @@ static void make_plan(const struct setup *setup, int stage, struct plan *plan) {
     else
       make_buckets(setup, chunk, i ? chunk[-1].first_bucket + chunk[-1].bucket_count : 0);
     plan->parameters += chunk->parameters;
-    /* Two norms and two biases of row-parallel products in a layer, the final norm at the end. */
-    plan->shared_parameters += (int64_t)setup->model.hidden * (6 * chunk->layers + (chunk->has_head ? 2 : 0));
+    /* Two norms and two biases of row-parallel products in a layer, the final norm at the end; before experts, which
+     * have no biases, the router. */
+    int of_layer = setup->model.experts > 0 ? 5 + setup->model.experts : 6;
+    plan->shared_parameters += (int64_t)setup->model.hidden * (of_layer * chunk->layers + (chunk->has_head ? 2 : 0));
   }
   exchange_all(&(struct planner){setup, plan, stage});
   index_exchanges(plan);

@@ -22,8 +22,14 @@ const char *gpt_keep(struct gpt *gpt, const char *format, ...) {
   return text;
 }
 
+/* Rows of a sequence that a product multiplies. */
+static long long product_rows(const struct setup *setup, int linear) {
+  return gpt_sequence(setup) / (linear == LINEAR_ROUTER ? gpt_sequence_shards(setup) : 1);
+}
+
 static void describe_products(struct gpt *gpt, int linear, long long in, long long out) {
-  long long sequence = gpt_sequence(gpt->setup), batch = gpt->setup->model.micro_batch, tokens = sequence * batch;
+  long long sequence = product_rows(gpt->setup, linear), batch = gpt->setup->model.micro_batch,
+            tokens = sequence * batch;
   const char *(*shapes)[PRODUCT_SHAPES] = gpt->product_shapes[linear];
   const char **forward = shapes[PRODUCT_FORWARD], **input = shapes[PRODUCT_INPUT], **weight = shapes[PRODUCT_WEIGHT];
   forward[SHAPE_MATMUL] =
@@ -43,8 +49,8 @@ static void describe_products(struct gpt *gpt, int linear, long long in, long lo
 
 static void describe_linears(struct gpt *gpt) {
   const struct setup *setup = gpt->setup;
-  long long sequence = gpt_sequence(setup), batch = setup->model.micro_batch, tokens = sequence * batch;
   for (int i = 0; i < LINEARS; i++) {
+    long long sequence = product_rows(setup, i), batch = setup->model.micro_batch, tokens = sequence * batch;
     long long in = (long long)gpt_linear_inputs(setup, (enum linear)i);
     long long out = (long long)gpt_linear_outputs(setup, (enum linear)i);
     bool column = i == LINEAR_QKV || i == LINEAR_FC1 || i == LINEAR_HEAD;
@@ -122,7 +128,7 @@ static void describe_experts(struct gpt *gpt) {
   const struct model *model = &gpt->setup->model;
   const char **shapes = gpt->shapes;
   long long hidden = model->hidden, ffn = model->ffn, all = model->experts, own = gpt_experts(gpt->setup);
-  long long tokens = gpt->tokens, chosen = model->top_k, rows = (long long)gpt_expert_rows(gpt->setup);
+  long long tokens = gpt_shard_tokens(gpt->setup), chosen = model->top_k, rows = (long long)gpt_expert_rows(gpt->setup);
   shapes[SHAPE_ROWS] = gpt_keep(gpt, "bf16[%lld,%lld]", tokens, hidden);
   shapes[SHAPE_EXPERT_ROWS] = gpt_keep(gpt, "bf16[%lld,%lld]", rows, hidden);
   shapes[SHAPE_TOP] = gpt_keep(gpt, "bf16[%lld,%lld] =%lld", tokens, all, chosen);

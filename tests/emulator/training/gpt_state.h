@@ -23,7 +23,7 @@ enum role {
   ROLE_PIPELINE,
   ROLE_EMBEDDING,
   ROLE_EXPERT,
-  ROLE_EXPERT_MODEL, /* all that has parts of one model, where ranks share experts */
+  ROLE_EXPERT_MODEL, /* all that has parts of one model's experts */
   ROLE_EXPERT_DATA,  /* those with the same experts */
   ROLES
 };
@@ -434,9 +434,13 @@ int64_t gpt_linear_inputs(const struct setup *setup, enum linear linear);
 int64_t gpt_linear_outputs(const struct setup *setup, enum linear linear);
 /* Of a sequence, on one rank. */
 int gpt_sequence(const struct setup *setup);
+/* Tokens of a micro-batch on a rank between the halves of a layer, which experts take. */
+int64_t gpt_shard_tokens(const struct setup *setup);
 /* Experts of a layer on one rank, and the tokens that they get together, each as often as it takes an expert. */
 int gpt_experts(const struct setup *setup);
 int64_t gpt_expert_rows(const struct setup *setup);
+/* Do other ranks have the same experts than have the rest? No tensor group divides experts. */
+bool gpt_experts_apart(const struct setup *setup);
 /* The group that sums gradients, and has shares of parameters: all ranks with the same part of the model. */
 enum role gpt_gradient_role(const struct setup *setup);
 /* Over how many ranks norms and dropouts are spread: the tensor group where sequences are parallel, else 1. */
