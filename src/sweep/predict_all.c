@@ -345,6 +345,9 @@ bool sweep_predict_all(struct sweeping *sweeping, struct lumos_error *error) {
   memcpy(predicting->least, sweeping->least, sweeping->all.count * sizeof *sweeping->least);
   plan_all(predicting);
   list_groups(predicting);
+  if (predicting->processes > predicting->asked.count) { /* more have nothing to do, and need no slots */
+    predicting->processes = predicting->asked.count;
+  }
   bool bounded = !sweeping->sweep->all && sweeping->all.count > FEW;
   bool done = (!bounded || bound_all(predicting, error)) && predict_groups(predicting, error);
   (void)munmap(predicting->shared, size_of_shared(predicting));
