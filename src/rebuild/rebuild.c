@@ -50,6 +50,9 @@ static bool simulate_starts(struct lumos_job *job, struct lumos_error *error) {
 }
 
 static bool check_recording(const struct lumos_job *job, struct lumos_error *error) {
+  if (job->models.count > 0 && !rebuild_check_ranks(&job->models.items[0].sizes, error)) {
+    return false;
+  }
   for (size_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_THREAD && job->lanes.items[l].task_count > 0) {
       return true;
@@ -499,8 +502,23 @@ static void unlabel_inference(struct lumos_job *job, const struct lumos_rebuild 
   }
 }
 
+/* Of one layer the gathers and scatters are the model's own, which come once a step: nothing shows how a layer between
+ * others gathers ahead of its passes, nor how the only one does without others. */
+static bool check_sharded_layers(const struct lumos_job *job, const struct lumos_rebuild *asked,
+                                 struct lumos_error *error) {
+  int32_t were = job->models.count == 0 ? 0 : job->models.items[0].layers;
+  return asked->layers <= 0 || asked->layers == were || (asked->layers > 1 && were > 1) ||
+         !program_is_fully_sharded(job) ||
+         lumos_fail(error,
+                    "--layers %d: the recorded replicas spread their parameters (FSDP), and what one layer alone "
+                    "gathers does not show what each of several gathers, nor the other way round; %s",
+                    (int)asked->layers,
+                    were > 1 ? "give --layers 2 at least" : "record a model of two layers at least");
+}
+
 static bool check_asked(const struct lumos_job *job, const struct lumos_rebuild *asked, struct lumos_error *error) {
-  return check_inference(job, asked, error) && check_stages(job, asked, error);
+  return check_inference(job, asked, error) && check_stages(job, asked, error) &&
+         check_sharded_layers(job, asked, error);
 }
 
 /* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */

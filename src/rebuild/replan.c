@@ -292,19 +292,23 @@ static bool split_layers(struct replan *replan, struct lumos_error *error) {
                                          (long long)sum, to->layers, (long long)sum);
 }
 
+bool rebuild_check_ranks(const struct lumos_parallel *sizes, struct lumos_error *error) {
+  enum { MOST_RANKS = 1 << 20 }; /* chosen */
+  int32_t tp = sizes->tp > 0 ? sizes->tp : 1, pp = sizes->pp > 0 ? sizes->pp : 1, dp = sizes->dp > 0 ? sizes->dp : 1;
+  int32_t contexts = rebuild_contexts_of(sizes);
+  return ((int64_t)pp * dp <= MOST_RANKS / tp && (int64_t)pp * dp * tp <= MOST_RANKS / contexts) ||
+         lumos_fail(error, "%d x %d x %d%s ranks are more than the %d that can be planned", tp, pp, dp,
+                    contexts > 1 ? ", times those of context groups," : "", MOST_RANKS);
+}
+
 /* The recording's own sizes may be more than any job's, too. */
 static bool check_sizes(const struct replan *replan, struct lumos_error *error) {
-  enum { MOST_RANKS = 1 << 20 }; /* chosen */
   const struct lumos_parallel *sizes = &replan->plan->model.sizes;
   if (sizes->pp > LUMOS_MOST_STAGES || replan->to.chunks > LUMOS_MOST_STAGES / sizes->pp) {
     return lumos_fail(error, "%d stages%s are more than the %d that can be planned", sizes->pp,
                       replan->to.chunks > 1 ? " of so many chunks" : "", LUMOS_MOST_STAGES);
   }
-  int32_t contexts = rebuild_contexts_of(sizes);
-  return ((int64_t)sizes->pp * sizes->dp <= MOST_RANKS / sizes->tp &&
-          (int64_t)sizes->pp * sizes->dp * sizes->tp <= MOST_RANKS / contexts) ||
-         lumos_fail(error, "%d x %d x %d%s ranks are more than the %d that can be planned", sizes->tp, sizes->pp,
-                    sizes->dp, contexts > 1 ? ", times those of context groups," : "", MOST_RANKS);
+  return rebuild_check_ranks(sizes, error);
 }
 
 static int32_t chosen(int32_t asked, int32_t recorded) { return asked > 0 ? asked : recorded; }

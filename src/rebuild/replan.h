@@ -12,4 +12,8 @@
 bool rebuild_replan(struct rebuild_plan *plan, const struct rebuild_templates *templates,
                     const struct lumos_rebuild *asked, bool untied, struct lumos_error *error) LUMOS_MUST_CHECK;
 
+/* Are so many ranks what can be planned? Products of the sizes are numbers of 32 bits then. Of what is below 1 there is
+ * one. */
+bool rebuild_check_ranks(const struct lumos_parallel *sizes, struct lumos_error *error) LUMOS_MUST_CHECK;
+
 #endif

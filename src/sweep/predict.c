@@ -1,5 +1,6 @@
 #include "sweep/predict.h"
 
+#include "rebuild/roles.h"
 #include "report/content/facts.h"
 
 #include <lumos/rebuild.h>
@@ -55,7 +56,7 @@ static int64_t wide(int32_t value) { return value > 0 ? value : 0; }
 static int64_t or_one(int32_t value) { return value > 0 ? value : 1; }
 
 /* Where nothing says how many sequences a micro-batch has, micro-batches are counted in their place. */
-static bool find_batch(struct sweep_plan *plan, const struct lumos_model_description *model,
+static bool find_batch(struct sweep_plan *plan, const struct lumos_model_description *model, int64_t passes,
                        const struct sweep_configuration *configuration, struct lumos_error *error) {
   int64_t batch, count, global, recorded = or_one(model->sizes.dp);
   int64_t replicas = plan->replicas > 0 ? plan->replicas : recorded;
@@ -70,13 +71,13 @@ static bool find_batch(struct sweep_plan *plan, const struct lumos_model_descrip
   if (configuration->values[SWEEP_GLOBAL_BATCH] != NULL && batch == 0) {
     return lumos_fail(error, "how many sequences a micro-batch has is not known; give micro-batches, not global-batch");
   }
-  if (global == 0 && count == 0 && replicas != recorded) {
+  if (global == 0 && count == 0 && replicas != recorded && passes == 0) {
     return lumos_fail(error, "how many micro-batches a step has is not known; give micro-batches");
   }
   if (!find_micro_batches(plan, count, global, (batch > 0 ? batch : 1) * replicas, error)) {
     return false;
   }
-  int64_t micro_batches = plan->micro_batches > 0 ? plan->micro_batches : wide(model->micro_batches);
+  int64_t micro_batches = plan->micro_batches > 0 ? plan->micro_batches : passes;
   if (batch > 0 && micro_batches > 0) {
     plan->global_batch = batch * micro_batches * replicas;
   }
@@ -88,8 +89,13 @@ static bool check_ranks(int64_t tp, int64_t cp, struct lumos_error *error) {
          lumos_fail(error, "tp %lld times cp %lld is more than %d", (long long)tp, (long long)cp, MOST);
 }
 
+int64_t sweep_passes(const struct lumos_job *job) {
+  int32_t micro_batches = job->models.count > 0 ? job->models.items[0].micro_batches : 0;
+  return micro_batches > 0 ? micro_batches : rebuild_goes_back(job) ? 0 : 1;
+}
+
 bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
-                     const struct sweep_configuration *configuration, struct lumos_error *error) {
+                     int64_t passes, const struct sweep_configuration *configuration, struct lumos_error *error) {
   const struct lumos_model_description *model =
       job->models.count > 0 ? &job->models.items[0] : &lumos_model_description_empty;
   int64_t tp, cp, pp, dp;
@@ -99,7 +105,7 @@ bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const
          read_number(configuration, SWEEP_PP, or_one(model->sizes.pp), &pp, error) &&
          read_number(configuration, SWEEP_DP, 0, &dp, error) &&
          find_replicas(plan, dp, or_one(model->sizes.dp), sweep->gpus, tp * cp * pp, error) &&
-         find_batch(plan, model, configuration, error);
+         find_batch(plan, model, passes, configuration, error);
 }
 
 /* ---- The change ---- */

@@ -27,17 +27,21 @@ struct sweep_figures {
   char why[LUMOS_ERROR_TEXT]; /* it is not predicted */
 };
 
-/* False: so many GPUs, or so large a batch, cannot be divided so. O(1). */
+/* Micro-batches of a replica's step, as recorded: of an inference one pass; 0: not known. O(tasks). */
+int64_t sweep_passes(const struct lumos_job *job);
+
+/* False: so many GPUs, or so large a batch, cannot be divided so. `passes`: of the job. O(1). */
 bool sweep_plan_make(struct sweep_plan *plan, const struct lumos_job *job, const struct lumos_sweep *sweep,
-                     const struct sweep_configuration *configuration, struct lumos_error *error) LUMOS_MUST_CHECK;
+                     int64_t passes, const struct sweep_configuration *configuration,
+                     struct lumos_error *error) LUMOS_MUST_CHECK;
 
 /* The value of an axis: as asked, or as planned, written into `room`; NULL: as recorded. */
 enum { SWEEP_NUMBER = 24 };
 const char *sweep_value(const struct sweep_configuration *configuration, const struct sweep_plan *plan,
                         enum sweep_axis axis, char room[SWEEP_NUMBER]);
 
-/* Those of a group ask for the same sizes, and all or none for several stages where one was recorded, so that one job
- * serves all. 0: both are of one group; else in some order. */
+/* Those of a group ask for the same sizes, ranks that share tensors, sequences and experts, and all or none for several
+ * stages where one was recorded, so that one job serves all. 0: both are of one group; else in some order. */
 int sweep_compare_groups(const struct lumos_job *job, const struct sweep_configuration *one,
                          const struct sweep_configuration *other);
 

@@ -123,13 +123,12 @@ static void predict(void *context, size_t index, void *answer) {
 
 static void lose(struct predicting *predicting, uint32_t at, int signal) {
   struct sweep_answer *lost = &predicting->shared->answers[at];
+  const char *cure = predicting->processes > 1 ? "give it more memory, or -j 1" : "give it more memory";
   *lost = (struct sweep_answer){.given = true};
   if (signal != 0) {
-    (void)snprintf(lost->figures.why, sizeof lost->figures.why,
-                   "its process was ended by signal %d; give it more memory, or -j 1", signal);
+    (void)snprintf(lost->figures.why, sizeof lost->figures.why, "its process was ended by signal %d; %s", signal, cure);
   } else {
-    (void)snprintf(lost->figures.why, sizeof lost->figures.why,
-                   "its process ended before it was predicted; give it more memory, or -j 1");
+    (void)snprintf(lost->figures.why, sizeof lost->figures.why, "its process ended before it was predicted; %s", cure);
   }
 }
 
@@ -169,7 +168,16 @@ static void predict_group(void *context, size_t index, void *answer) {
                                   .lost = lose_member,
                                   .step = take_member,
                                   .context = predicting};
-  *(char *)answer = sweep_pool_run(&pool, ends, &error) ? 1 : 0;
+  bool done = sweep_pool_run(&pool, ends, &error);
+  for (size_t i = 0; i < group.count && !done; i++) {
+    struct sweep_answer *lost = &predicting->shared->answers[group.indices[i]];
+    if (!lost->given) {
+      *lost = (struct sweep_answer){.given = true};
+      memcpy(lost->figures.why, error.text, sizeof lost->figures.why);
+    }
+  }
+  *(char *)answer = 1;
+  lumos_rebuild_base_free(predicting->start.base);
   free(ends);
 }
 
@@ -222,9 +230,6 @@ static bool predict_groups(struct predicting *predicting, struct lumos_error *er
   bool done = sweep_pool_run(&pool, answers, error);
   for (size_t i = 0; i < predicting->asked.count && done; i++) {
     uint32_t at = predicting->asked.items[i];
-    if (!predicting->shared->answers[at].given) { /* no process of its group could be started */
-      lose(predicting, at, 0);
-    }
     predicting->sweeping->figures[at] = predicting->shared->answers[at].figures;
   }
   (void)close(predicting->slots[0]);
@@ -321,12 +326,13 @@ bool sweep_is_of_part(const struct lumos_sweep *sweep, uint32_t at) {
 
 static void plan_all(struct predicting *predicting) {
   struct sweeping *sweeping = predicting->sweeping;
+  int64_t passes = sweep_passes(sweeping->job);
   for (uint32_t i = 0; i < sweeping->all.count; i++) {
     struct lumos_error error = {0};
     if (!sweep_is_of_part(sweeping->sweep, i)) {
       continue;
     }
-    if (sweep_plan_make(&sweeping->plans[i], sweeping->job, sweeping->sweep, &sweeping->all.items[i], &error)) {
+    if (sweep_plan_make(&sweeping->plans[i], sweeping->job, sweeping->sweep, passes, &sweeping->all.items[i], &error)) {
       lumos_vector_push(&predicting->asked, i);
     } else {
       memcpy(sweeping->figures[i].why, error.text, sizeof error.text);

@@ -137,8 +137,8 @@ bool lumos_grouped_shape(const char *op, const char *shapes, const char *dtypes,
   bool of_weights = sides[WEIGHTS].count == 2; /* their gradients: rows are summed over */
   int64_t groups = ends->count == 1 && ends->of[0] > 0 ? ends->of[0] : 1;
   int64_t rows = sides[ROWS].of[0], inner = sides[ROWS].of[1], columns = sides[WEIGHTS].of[sides[WEIGHTS].count - 1];
-  *shape = (struct lumos_product_shape){.rows = of_weights ? rows : (rows + groups - 1) / groups,
-                                        .inner = of_weights ? (inner + groups - 1) / groups : inner,
+  *shape = (struct lumos_product_shape){.rows = of_weights ? rows : rows / groups + (rows % groups > 0),
+                                        .inner = of_weights ? inner / groups + (inner % groups > 0) : inner,
                                         .columns = columns,
                                         .batches = groups,
                                         .flops = 2 * (double)rows * (double)inner * (double)columns,

@@ -609,7 +609,8 @@ static bool has_columns(const struct reshaping *reshaping, int64_t columns) {
     if (rule != NULL && rule->form == LUMOS_PRODUCT && reshaping->shapes[s] != LUMOS_NO_STRING) {
       program_shape_read(lumos_string(job->strings, reshaping->shapes[s]), inputs);
       const struct program_dimensions *weight = &inputs[rule->second];
-      if (weight->count == 2 && weight->of[1] * reshaping->sizes.shards_were == columns) {
+      if (weight->count == 2 && columns % reshaping->sizes.shards_were == 0 &&
+          weight->of[1] == columns / reshaping->sizes.shards_were) {
         return true;
       }
     }

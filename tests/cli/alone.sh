@@ -75,6 +75,9 @@ if has tracelens-qwen-H100-vs-MI300; then
   of mi300 '' "$traces"/tracelens-qwen-H100-vs-MI300/mi300*
   on_mi300=$was
   of qwen '' "$traces"/tracelens-qwen-H100-vs-MI300/h100*
+  # 32 sequences take less than twice as long as 16, and each of them much less than one alone: of the shortest step nothing follows.
+  lumos-sim --sweep micro-batch=1,16,32 graph -o swept 2>message || fail "qwen, a sweep: $(head -c 300 message)"
+  check 'a sweep of an inference goes by tokens a second' [ "$(jq -r 'select(.place == 1).micro_batch' swept)" = 32 ]
   predicts "low < $on_mi300 && $on_mi300 < high" --gpu MI300X
   predicts "$same" --layers 24
   predicts 'step > 0.49 * was && step < 0.55 * was' --layers 12 # 99 % of GPU time is in layers

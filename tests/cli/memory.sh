@@ -131,6 +131,8 @@ long='--layers 4 --hidden 2048 --micro-batches 2'
 sharded "$wide --dp 4" ''
 sharded "$long --dp 2" ''
 sharded '--layers 1 --hidden 4096 --seq 128 --vocab 2048 --micro-batches 2 --dp 2' ''
+! lumos-transform --layers 4 true/rank*.json >job.sim 2>message && grep -q 'what one layer alone gathers does not show' message ||
+  fail "four layers of a sharded one: $(head -c 300 message)"
 sharded '--layers 6 --hidden 1024 --seq 1024 --vocab 32000 --micro-batch 2 --micro-batches 3 --dp 2' ''
 sharded "$wide --dp 4" '--dp 2'
 sharded "$wide --dp 4" '--dp 16'

@@ -110,6 +110,10 @@ while read -r number values; do
 done < <(jq -r 'select(.type == "configuration" and (.number | IN(3, 11, 15, 16, 17, 24))) | "\(.number) tp=\(.tp) pp=\(.pp) \(if .schedule then "schedule=\(.schedule) " else "" end)micro-batch=\(.micro_batch) recompute=\(.recompute)"' mixed)
 [ -s alone ] || fail 'no configuration was compared'
 
+# Sizes whose product is no number of 32 bits are refused.
+sed '/"type":"model"/s/"dp":[0-9]*/"dp":2147483647/' shared.graph >many.graph
+! lumos-transform --rebuild many.graph >alone 2>message && grep -q 'ranks are more than the 1048576 that can be planned' message || fail "a model of too many ranks: $(head -c 300 message)"
+
 lumos-transform --pp 2 --schedule 1f1b --vp 1 --micro-batches 2 small.graph 2>message | lumos-sim --opportunities off -o alone 2>>message
 lumos-render alone --format json -o alone.json 2>message
 lumos-sim --sweep "$grid" --all small.graph -o all 2>message
