@@ -555,9 +555,13 @@ rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --
 # such ranks, so that experts have as many rows as there are tokens.
 parallel='--layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --bucket-mb 17'
 # shellcheck disable=SC2086
-owners '--ep 1, --ep 4, --tp 1, --tp 4, --ep 4 --dp 4, --ep 8 --tp 4' $parallel --tp 2 --sequence-parallel on --dp 2
+owners '--ep 1, --tp 1, --ep 8 --tp 4' $parallel --tp 2 --sequence-parallel on --dp 2
 # shellcheck disable=SC2086
-owners '--ep 1, --ep 4, --cp 1, --cp 4, --ep 4 --dp 4' $parallel --cp 2 --dp 2
+rarely owners '--ep 4, --tp 4, --ep 4 --dp 4' $parallel --tp 2 --sequence-parallel on --dp 2
+# shellcheck disable=SC2086
+owners '--cp 1, --ep 4 --dp 4' $parallel --cp 2 --dp 2
+# shellcheck disable=SC2086
+rarely owners '--ep 1, --ep 4, --cp 4' $parallel --cp 2 --dp 2
 # shellcheck disable=SC2086
 rarely owners '--ep 1, --ep 4, --tp 4, --dp 4' $parallel --tp 2 --sequence-parallel on --dp 2 --distributed-optimizer on
 # shellcheck disable=SC2086
