@@ -546,7 +546,7 @@ owners() {
   done <<<"${changes//, /$'\n'}"
 }
 owners '--ep 1, --ep 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --bucket-mb 17
-owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 4 --experts 8 --dp 4 --pp 2 --schedule zb-h1 --bucket-mb 10
+rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 4 --experts 8 --dp 4 --pp 2 --schedule zb-h1 --bucket-mb 10
 rarely owners '--ep 1, --ep 4' --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 8 --distributed-optimizer on --bucket-mb 17
 rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --dp 4 --pp 2 --recompute full --bucket-mb 17
 rarely owners '--ep 1, --ep 4' --layers 4 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --top-k 4 --dp 4 --pp 2 --vp 2 --schedule interleaved --overlap-gradients off
@@ -559,9 +559,9 @@ owners '--ep 1, --tp 1, --ep 8 --tp 4' $parallel --tp 2 --sequence-parallel on -
 # shellcheck disable=SC2086
 rarely owners '--ep 4, --tp 4, --ep 4 --dp 4' $parallel --tp 2 --sequence-parallel on --dp 2
 # shellcheck disable=SC2086
-owners '--cp 1, --ep 4 --dp 4' $parallel --cp 2 --dp 2
+owners '--cp 1' $parallel --cp 2 --dp 2
 # shellcheck disable=SC2086
-rarely owners '--ep 1, --ep 4, --cp 4' $parallel --cp 2 --dp 2
+rarely owners '--ep 1, --ep 4, --cp 4, --ep 4 --dp 4' $parallel --cp 2 --dp 2
 # shellcheck disable=SC2086
 rarely owners '--ep 1, --ep 4, --tp 4, --dp 4' $parallel --tp 2 --sequence-parallel on --dp 2 --distributed-optimizer on
 # shellcheck disable=SC2086
