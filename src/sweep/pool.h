@@ -13,15 +13,15 @@ struct sweep_pool {
   size_t count, processes, size; /* pieces; at a time; bytes of an answer */
   const int *slots;              /* a pipe: one piece at a time, and one more for each byte in it; or NULL */
   sweep_piece *piece;
-  bool (*skip)(void *context,
-               size_t index); /* asked right before a piece begins: is it not wanted any more? Its answer stays as it
-                                                was. In the caller's process; or NULL */
-  /* A piece that ended without its answer: by which signal, or 0. In the caller's process. */
+  /* Asked right before a piece begins: is it not wanted any more? Its answer stays as it was; or NULL. This one and the
+   * next three are called in the caller's process. */
+  bool (*skip)(void *context, size_t index);
+  /* A piece that ended without its answer: by which signal, or 0. */
   void (*lost)(void *context, size_t index, int signal, void *answer);
-  void (*step)(void *context, size_t index,
-               size_t done);   /* that one has its answer, and so many are done or skipped; in the caller's
-                                                             process; or NULL */
-  void (*look)(void *context); /* called now and then while pieces are awaited, in the caller's process; or NULL */
+  /* One has its answer, and so many are done or skipped; or NULL. */
+  void (*step)(void *context, size_t index, size_t done);
+  /* Called now and then while pieces are awaited; or NULL. */
+  void (*look)(void *context);
   void *context;
 };
 
