@@ -103,7 +103,8 @@
  *                    the same of the dur of a call that a full queue blocked, or of an operator's piece that waited for
  *                    GPU work, which no row shows. Runs use these; what is explained they
  *                    find anew. dep.covers is the evidence: how much that edge explains in the recording; of
- *                    a resource, how long the task waited for SMs.
+ *                    a resource, how long the task waited for SMs; of
+ *                    a boundary in the middle of the recording, by how much longer than all else it held the start.
  *   task.origin      how a task comes to its stream (on streams, from graph on always): launched, by call;
  *                    before_recording; not_recorded, in a step, by a call that the trace lacks; free: no call launches
  *                    it, and with `call` it is on its stream when that task ends, without one from the beginning.

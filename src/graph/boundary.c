@@ -8,10 +8,13 @@
  * device that is shared in slices of time what starts later than any reaction did. And a task of a step whose launch
  * the trace lacks, as all launches where the device alone was recorded: what starts later than the rest explains was
  * launched then.
+ *
+ * What came before the recording was over at its time whatever is changed. Other such work is part of the job, and
+ * moves with it once that is edited: how much longer it held the start is kept as well (covers).
  */
 #include "graph/graph.h"
 
-static void add_boundary(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evidence evidence) {
+static void add_boundary(struct lumos_rank_graph *graph, uint32_t task, enum lumos_evidence evidence, int64_t covers) {
   struct lumos_dep boundary = lumos_dep_empty;
   boundary.at = lumos_graph_task(graph, task)->start;
   boundary.dst = task;
@@ -20,6 +23,7 @@ static void add_boundary(struct lumos_rank_graph *graph, uint32_t task, enum lum
   boundary.to = LUMOS_START;
   boundary.evidence = (uint8_t)evidence;
   boundary.mode = LUMOS_FIXED;
+  boundary.covers = covers;
   lumos_vector_push(&graph->deps, boundary);
 }
 
@@ -40,12 +44,13 @@ static void bound_stream(struct lumos_rank_graph *graph, const struct lumos_lane
     uint32_t task = lane->task_first + n;
     struct lumos_timing *timing = lumos_task_timing(graph->job, &graph->job->tasks.items[task]);
     if (timing->residual == LUMOS_ABSENT) {
-      add_boundary(graph, task, LUMOS_RECORDED);
-    } else if (timing->residual > LUMOS_TIMING_NOISE &&
-               ((n == 0 && is_behind_earlier_work(graph, task)) || graph->lost[task - graph->first] ||
-                lumos_graph_lacks_launch(graph, task) || waits_for_unseen_work(graph, task))) {
-      add_boundary(graph, task, LUMOS_INFERRED);
-      timing->residual = 0;
+      add_boundary(graph, task, LUMOS_RECORDED, LUMOS_ABSENT);
+    } else if (timing->residual > LUMOS_TIMING_NOISE) {
+      bool before = (n == 0 && is_behind_earlier_work(graph, task)) || graph->lost[task - graph->first];
+      if (before || lumos_graph_lacks_launch(graph, task) || waits_for_unseen_work(graph, task)) {
+        add_boundary(graph, task, LUMOS_INFERRED, before ? LUMOS_ABSENT : timing->residual);
+        timing->residual = 0;
+      }
     }
   }
 }
@@ -58,7 +63,7 @@ void lumos_graph_boundaries(struct lumos_rank_graph *graph) {
     }
     if (lane->kind == LUMOS_THREAD) {
       if (!(graph->handed[lane->task_first - graph->first] & LUMOS_HANDED_OVER)) {
-        add_boundary(graph, lane->task_first, LUMOS_RECORDED);
+        add_boundary(graph, lane->task_first, LUMOS_RECORDED, LUMOS_ABSENT);
       }
     } else {
       bound_stream(graph, lane);

@@ -304,7 +304,8 @@ void lumos_build_dep(struct lumos_builder *builder, uint32_t like, struct lumos_
   dep.src = src.number;
   dep.at = src.number == LUMOS_NONE ? at : LUMOS_ABSENT;
   dep.dst = dst.number;
-  if (dep.kind != LUMOS_RESOURCE) { /* whose evidence is how long a task waits behind others, in a copy, too */
+  /* How long a task waits, for others or for what is outside, holds of a copy, too. */
+  if (dep.kind != LUMOS_RESOURCE && dep.kind != LUMOS_BOUNDARY) {
     dep.covers = LUMOS_ABSENT;
   }
   lumos_vector_push(&builder->job->deps, dep);

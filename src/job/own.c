@@ -20,7 +20,7 @@ static void take_dur(struct lumos_job *job, uint32_t t, int64_t covers) {
 void lumos_job_take_covers(struct lumos_job *job) {
   for (size_t i = 0; i < job->deps.count; i++) {
     const struct lumos_dep *dep = &job->deps.items[i];
-    if (dep->covers == LUMOS_ABSENT || dep->covers <= 0) {
+    if (dep->covers == LUMOS_ABSENT || dep->covers <= 0 || dep->kind == LUMOS_BOUNDARY) {
       continue;
     }
     if (dep->to == LUMOS_END) {

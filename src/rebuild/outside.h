@@ -3,12 +3,10 @@
 #ifndef LUMOS_REBUILD_OUTSIDE_H
 #define LUMOS_REBUILD_OUTSIDE_H
 
-#include <lumos/error.h>
 #include <lumos/job.h>
 
-/* By task, in ns: for how much longer than all else in the job it is held, in the middle of the recording, by what that
- * does not show. 0 of threads, and of where streams begin. The caller frees them; NULL: the job cannot be run. Runs the
- * engine. */
-int64_t *rebuild_outside(const struct lumos_job *job, struct lumos_error *error) LUMOS_MUST_CHECK;
+/* By task, in ns: for how much longer than all else in the job it was held, in the middle of the recording, by what that
+ * does not show. The caller frees them. */
+int64_t *rebuild_outside(const struct lumos_job *job);
 
 #endif

@@ -245,8 +245,8 @@ static bool cut(struct cut *cut, const struct lumos_job *job, enum rebuild_weigh
   struct rebuild_templates *templates = &cut->templates;
   rebuild_blocks_cut(&cut->blocks, job, weights, attention);
   rebuild_templates_make(templates, &cut->blocks);
-  templates->delays = rebuild_outside(job, error);
-  return templates->delays != NULL && (learn_from == NULL || rebuild_learn(templates, learn_from, error));
+  templates->delays = rebuild_outside(job);
+  return learn_from == NULL || rebuild_learn(templates, learn_from, error);
 }
 
 static bool cuts_attention(const struct lumos_rebuild *asked) { return asked->recompute == LUMOS_RECOMPUTE_SELECTIVE; }

@@ -121,7 +121,9 @@ static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, e
                                        : 0;
   }
   int64_t residual = lumos_timing_of(engine->job, t)->residual;
-  return residual == LUMOS_ABSENT || engine->variant.typical_residuals ? 0 : residual;
+  const struct lumos_special *special = special_of(engine, t);
+  return (residual == LUMOS_ABSENT || engine->variant.typical_residuals ? 0 : residual) +
+         (special == NULL ? 0 : special->delay);
 }
 
 static enum lumos_link_of link_kind(uint8_t kind) {
@@ -208,22 +210,28 @@ static void start_now(struct lumos_engine *engine, uint32_t t) {
 
 static void start_alone(struct lumos_engine *engine, uint32_t t);
 
-/* What is outside of the recording holds a start longer than all else. */
-static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
+/* Until when what is outside of the recording holds a start: an instant, or so long behind all else that holds it. */
+static int64_t outside_until(const struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
+  int64_t start = state_of(engine, t)->start;
+  return special == NULL                               ? LUMOS_ABSENT
+         : special->delay > 0 && start != LUMOS_ABSENT ? start + special->delay
+                                                       : special->boundary;
+}
+
+static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, int64_t until, uint8_t evidence) {
   if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
-    struct lumos_hold hold = {t, LUMOS_BOUNDARY, state_of(engine, t)->start, special->boundary};
+    struct lumos_hold hold = {t, LUMOS_BOUNDARY, state_of(engine, t)->start, until};
     lumos_vector_push(engine->notes.holds, hold);
   }
-  bound_start(engine, t, special->boundary,
-              (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, special->evidence});
+  bound_start(engine, t, until, (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, evidence});
 }
 
 /* With an order: what holds it, or would if all else came earlier, is nothing in the job. */
 static void link_root(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
   bool nothing = state_of(engine, t)->start == LUMOS_ABSENT;
-  if (special != NULL && special->boundary != LUMOS_ABSENT) {
+  if (special != NULL && special->boundary != LUMOS_ABSENT && (nothing || special->delay == 0)) {
     lumos_note_order(engine, LUMOS_NONE, lumos_instant_of(t, LUMOS_START),
-                     special->boundary + carried_residual(engine, t, LUMOS_START), LUMOS_LINK_ROOT);
+                     special->boundary + carried_residual(engine, t, LUMOS_START) - special->delay, LUMOS_LINK_ROOT);
   } else if (nothing && engine->notes.order != NULL) {
     lumos_note_order(engine, LUMOS_NONE, lumos_instant_of(t, LUMOS_START), free_start(engine, t), LUMOS_LINK_ROOT);
   }
@@ -235,9 +243,10 @@ static void become_ready(struct lumos_engine *engine, uint32_t t) {
   const struct lumos_special *special = special_of(engine, t);
   struct lumos_binding otherwise = {.src = LUMOS_NONE};
   link_root(engine, t, special);
-  if (special != NULL && special->boundary > state->start) {
+  int64_t until = outside_until(engine, t, special);
+  if (until > state->start) {
     otherwise = engine->explain ? binding_of(engine, t)->start : otherwise;
-    hold_by_boundary(engine, t, special);
+    hold_by_boundary(engine, t, until, special->evidence);
   }
   if (state->start == LUMOS_ABSENT) {
     state->start = free_start(engine, t);

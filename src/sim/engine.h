@@ -68,6 +68,7 @@ struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source
 struct lumos_special {
   uint32_t task;
   int64_t boundary;  /* its start's outside bound in job time, or LUMOS_ABSENT */
+  int64_t delay;     /* of a job that was edited: so long behind all else, where anything else holds it; or 0 */
   int64_t room_lag;  /* from the occupant's end, when SMs become free: below 0, or within LUMOS_QUEUE_GAP above it, */
   int64_t room_of;   /* where it takes so long */
   uint32_t occupant; /* the kernel of another stream for whose SMs it was seen to wait, or LUMOS_NONE */

@@ -76,6 +76,7 @@ static void merge_specials(struct lumos_engine *engine) {
       items[kept].boundary = items[i].boundary;
       items[kept].evidence = items[i].evidence;
     }
+    items[kept].delay = items[i].delay > items[kept].delay ? items[i].delay : items[kept].delay;
     if (items[i].occupant != LUMOS_NONE) {
       items[kept].occupant = items[i].occupant;
       items[kept].room_lag = items[i].room_lag;
@@ -187,6 +188,7 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
   struct lumos_task_state *state = lumos_state_of(engine, dep->dst);
   if (dep->src == LUMOS_NONE) {
     special.boundary = lumos_job_time_on(engine->job, engine->job->tasks.items[dep->dst].lane, at) + dep->lag;
+    special.delay = dep->mode == LUMOS_RUN_TIME && dep->covers != LUMOS_ABSENT ? dep->covers : 0;
   } else if (dep->mode == LUMOS_FIXED) {
     hold_fixed(engine, dep);
   } else if (dep->kind == LUMOS_DEP_EVENT) {

@@ -362,7 +362,8 @@ static void follow(struct way *way, uint32_t task, int64_t start) {
   const struct lumos_dep *boundary =
       (unrecorded->flags[task] & HELD) != 0 ? hold_of(unrecorded, task, LUMOS_BOUNDARY) : NULL;
   int64_t ready = launch_of(way, task);
-  if (boundary != NULL && lumos_job_time_on(unrecorded->job, record->lane, boundary->at) + boundary->lag == start) {
+  if (boundary != NULL && (boundary->mode == LUMOS_RUN_TIME ||
+                           lumos_job_time_on(unrecorded->job, record->lane, boundary->at) + boundary->lag == start)) {
     add(way, ready, way->now);
     way->now = earlier(way->now, later(ready, way->from));
   }

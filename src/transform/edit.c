@@ -17,10 +17,22 @@ bool lumos_edit_open(struct lumos_job *job, struct lumos_error *error) {
   return true;
 }
 
+/* Work outside of the recording that held a start in its middle comes when what the job does before it is over, not at
+ * the time of a clock. */
+static void follow_the_job(struct lumos_job *job) {
+  for (size_t d = 0; d < job->deps.count; d++) {
+    struct lumos_dep *dep = &job->deps.items[d];
+    if (dep->kind == LUMOS_BOUNDARY && dep->covers != LUMOS_ABSENT) {
+      dep->mode = LUMOS_RUN_TIME;
+    }
+  }
+}
+
 bool lumos_edit_begin(struct lumos_job *job, struct lumos_error *error) {
   if (!lumos_edit_open(job, error)) {
     return false;
   }
+  follow_the_job(job);
   bool noted = lumos_common_error_of(job, lumos_intern_text(job->strings, LUMOS_ERROR_STEPS)) != NULL;
   if (job->edited == 0 && !noted) {
     lumos_note_model_errors(job);

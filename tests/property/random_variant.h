@@ -17,7 +17,8 @@ static inline void add_boundaries(struct lumos_job *job) {
     struct lumos_dep dep = lumos_dep_empty;
     dep.dst = (uint32_t)pick((int64_t)job->tasks.count);
     dep.kind = LUMOS_BOUNDARY;
-    dep.mode = LUMOS_FIXED;
+    dep.mode = lumos_on_stream(job, &job->tasks.items[dep.dst]) && pick(2) == 0 ? LUMOS_RUN_TIME : LUMOS_FIXED;
+    dep.covers = dep.mode == LUMOS_RUN_TIME ? 1 + pick(50) : LUMOS_ABSENT; /* so long behind all else */
     dep.at = pick(300);
     dep.lag = pick(5);
     dep.to = LUMOS_START;
