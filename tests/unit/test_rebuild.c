@@ -12,6 +12,7 @@
 #include "rebuild/blocks.h"
 #include "rebuild/templates.h"
 #include <lumos/rebuild.h>
+#include <lumos/transform.h>
 #include <stdlib.h>
 
 enum { STEPS = 3, PERIOD = 1000 };
@@ -261,6 +262,44 @@ static void steps_that_do_something_else_still_do(void **state) {
   lumos_job_free(job);
 }
 
+/* The optimizer's kernel begins 100 after its launch and the one before it. In the middle of the recording that is how long
+ * work outside of it takes, however fast the job is. */
+static void what_lies_outside_takes_its_time_in_a_job_that_was_edited(void **state) {
+  (void)state;
+  enum { KERNELS = 5, OUTSIDE = 100 };
+  const struct lumos_rebuild asked = {0};
+  struct lumos_job *job = model_job();
+  struct lumos_error error = {0};
+  for (uint32_t step = 0; step < STEPS; step++) {
+    uint32_t update = job->lanes.items[2].task_first + step * KERNELS + KERNELS - 1;
+    struct lumos_dep outside = lumos_dep_empty;
+    outside.dst = update;
+    outside.at = job->tasks.items[update].start += OUTSIDE;
+    outside.covers = OUTSIDE;
+    outside.kind = LUMOS_BOUNDARY;
+    outside.from = outside.to = LUMOS_START;
+    outside.evidence = LUMOS_INFERRED;
+    outside.mode = LUMOS_FIXED;
+    lumos_vector_push(&job->deps, outside);
+  }
+  if (!lumos_transform_scale(job, "host=0.5", &error) || !lumos_rebuild(job, &asked, &error) ||
+      !lumos_simulate(job, &error)) {
+    fail_msg("%s", error.text);
+  }
+  int updates = 0;
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_on_stream(job, task) && task->phase == LUMOS_OPTIMIZER_PHASE) {
+      const struct lumos_run *run = &job->runs.items[t], *call = &job->runs.items[task->call];
+      int64_t launched = call->start + call->dur, free = run[-1].start + run[-1].dur;
+      assert_int_equal(run->start - (launched > free ? launched : free), OUTSIDE);
+      updates++;
+    }
+  }
+  assert_int_equal(updates, STEPS);
+  lumos_job_free(job);
+}
+
 /* Each layer more takes 100 forward and 150 back. */
 static void a_deeper_model_takes_its_layers_longer(void **state) {
   (void)state;
@@ -417,6 +456,7 @@ int main(void) {
       cmocka_unit_test(the_recorded_job_takes_as_long_as_was_measured),
       cmocka_unit_test(what_was_recorded_is_kept_beside_what_is_built),
       cmocka_unit_test(steps_that_do_something_else_still_do),
+      cmocka_unit_test(what_lies_outside_takes_its_time_in_a_job_that_was_edited),
       cmocka_unit_test(a_deeper_model_takes_its_layers_longer),
       cmocka_unit_test(more_micro_batches_go_forward_and_back_in_turn),
       cmocka_unit_test(what_the_recording_lacks_is_refused),
