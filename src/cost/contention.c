@@ -241,7 +241,18 @@ struct shown { /* by kernels of one class, of all kinds */
       transferring; /* ns: what they took longer; how long they ran beside communication, and beside transfers */
   int64_t kernels, kinds;
   uint64_t last; /* the kind that was counted last */
+  LUMOS_VECTOR(struct lumos_uneven_loss) losses;
 };
+
+/* Beside communication that mostly waits a kernel loses little for that reason. */
+static void add_loss(struct shown *shown, const struct sample *sample, int64_t base) {
+  static const double MOSTLY = 0.75; /* chosen */
+  double lost = (double)(sample->dur - base), alone = (double)sample->beside - lost;
+  if ((double)sample->transferring >= MOSTLY * (double)sample->beside && alone > 0) {
+    struct lumos_uneven_loss loss = {lost, alone};
+    lumos_vector_push(&shown->losses, loss);
+  }
+}
 
 /* Of one kind on one rank: those beside nothing, [first, alone), give what it takes; the others, [alone, end), what it
  * loses. */
@@ -259,6 +270,7 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
       beside += (double)samples[i].beside;
       transferring += (double)samples[i].transferring;
       kernels++;
+      add_loss(shown, &samples[i], base);
     }
   }
   shown->lost += lost;
@@ -273,7 +285,7 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
 
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of
  * it. */
-static void judge(const struct shown *shown, struct lumos_loss *loss) {
+static void judge(struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
   /* Of the time: of less than that, nothing is concluded on what transfers cost. Chosen. */
   static const double LEAST = 0.1;
@@ -286,13 +298,15 @@ static void judge(const struct shown *shown, struct lumos_loss *loss) {
   loss->evidence = shown->kernels;
   double transferring = shown->transferring / shown->beside;
   loss->transferring = transferring < LEAST ? 1 : fmin(transferring, 1);
+  lumos_uneven_find(&loss->uneven, shown->losses.items, shown->losses.count);
 }
 
 /* Matrix products were measured to take 13 to 27 % longer, all kernels 38 % on average (Echo, 2024). On another
  * machine, whose communication holds other SMs, they may lose nothing, or twice as much: recordings with communication
  * of both kinds show 14 to 60 %. */
 static const struct lumos_loss elsewhere[LUMOS_CONTENDED] = {
-    [LUMOS_CONTENDED_PRODUCTS] = {0.2, 0.2, 1, 0}, [LUMOS_CONTENDED_OTHERS] = {0.38, 0.38, 1, 0}};
+    [LUMOS_CONTENDED_PRODUCTS] = {.share = 0.2, .error = 0.2, .transferring = 1},
+    [LUMOS_CONTENDED_OTHERS] = {.share = 0.38, .error = 0.38, .transferring = 1}};
 
 /* Where a step has one micro-batch, all products of its backward pass may run beside the sum of gradients, and all of
  * its forward pass alone. A product of the same size in the other pass takes 0.98 of the time, with a standard
@@ -315,11 +329,18 @@ static void show(struct shown *shown, const struct lumos_placing *placing, const
   lumos_vector_free(&samples);
 }
 
+static void free_shown(struct shown *shown) {
+  for (int of = 0; of < LUMOS_CONTENDED; of++) {
+    lumos_vector_free(&shown[of].losses);
+  }
+}
+
 static void fit_by_size(struct lumos_loss *loss, const struct lumos_placing *placing, const uint8_t *communication) {
   struct shown shown[LUMOS_CONTENDED] = {{0}};
   uint64_t *sizes = find_sizes(placing->job);
   show(shown, placing, communication, sizes);
   judge(&shown[LUMOS_CONTENDED_PRODUCTS], loss);
+  free_shown(shown);
   loss->error = loss->evidence == 0 ? loss->error : hypot(loss->error, OTHER_PASS);
   free(sizes);
 }
@@ -330,8 +351,10 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
   show(shown, placing, communication, NULL);
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contention->losses[of] = elsewhere[of];
+    lumos_uneven_find(&contention->losses[of].uneven, NULL, 0);
     judge(&shown[of], &contention->losses[of]);
   }
+  free_shown(shown);
   struct lumos_loss *products = &contention->losses[LUMOS_CONTENDED_PRODUCTS];
   if (products->evidence == 0) {
     fit_by_size(products, placing, communication);

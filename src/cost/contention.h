@@ -4,6 +4,7 @@
 #define LUMOS_COST_CONTENTION_H
 
 #include "cost/placing.h"
+#include "cost/uneven.h"
 
 enum lumos_contended { LUMOS_CONTENDED_PRODUCTS, LUMOS_CONTENDED_OTHERS, LUMOS_CONTENDED };
 
@@ -12,11 +13,12 @@ enum lumos_contended { LUMOS_CONTENDED_PRODUCTS, LUMOS_CONTENDED_OTHERS, LUMOS_C
 
 struct lumos_contention {
   struct lumos_loss {
-    double share;            /* how much longer a kernel takes while all of it runs beside communication */
-    double error;            /* of that share, one standard deviation */
-    double transferring;     /* for how much of that time the communication transferred; it waited else. Above 0 */
-    int64_t evidence;        /* kernels that show it; 0: none do, and it is what others measured */
-  } losses[LUMOS_CONTENDED]; /* matrix products and attention; all others */
+    double share;               /* how much longer a kernel takes while all of it runs beside communication */
+    double error;               /* of that share, one standard deviation */
+    double transferring;        /* for how much of that time the communication transferred; it waited else. Above 0 */
+    int64_t evidence;           /* kernels that show it; 0: none do, and it is what others measured */
+    struct lumos_uneven uneven; /* of those that ran beside communication that transferred */
+  } losses[LUMOS_CONTENDED];    /* matrix products and attention; all others */
 };
 
 /* The trace's own: kernels of one name, shape, phase and rank that ran beside this communication (a byte a task),

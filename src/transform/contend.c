@@ -1,5 +1,6 @@
 #include "transform/contend.h"
 
+#include "base/hash.h"
 #include "cost/held.h"
 #include "cost/passages.h"
 #include "sim/engine.h"
@@ -240,47 +241,112 @@ static bool lacks_sms(const struct lumos_contend *contend, const struct lumos_co
   return contend->held > 0 && contend->was.sms > 0 && where->sms > 0 && held > 0;
 }
 
+static double part_of(double share) { return share / (1 + share); }
+
 /* How much of its time a task is beside communication, and beside communication that transfers; SMs held meanwhile. */
 struct beside {
   double share, transferring, held;
+  const struct lumos_contending *where;
 };
 
 /* A product lacks the SMs that collectives hold; what else it loses, to memory that they share, it loses beside
  * transfers. */
 static double lost_by_product(const struct lumos_contend *contend, const struct lumos_loss *loss,
-                              const struct beside *beside, const struct lumos_contending *where) {
-  double part = loss->share / (1 + loss->share);
+                              const struct beside *beside) {
+  double part = part_of(loss->share);
   double of_sms = fmin(contend->held / contend->was.sms, part); /* some lose less than the SMs that are held */
   double of_memory = of_sms < 1 ? (part - of_sms) / (1 - of_sms) / loss->transferring : 0;
-  double now = fmin(of_sms * beside->held / contend->held * contend->was.sms / where->sms, 1);
+  double now = fmin(of_sms * beside->held / contend->held * contend->was.sms / beside->where->sms, 1);
   return now * beside->share + (1 - now) * fmin(of_memory, LUMOS_MOST_LOST) * beside->transferring;
 }
 
-/* The part of its time that a task loses to one kind of communication. Messages between two hold next to no SMs. */
+/* In place of one of the ratios of what kernels lose: all of them, on average. */
+enum { ON_AVERAGE = LUMOS_UNEVEN };
+
+/* The part of its time that a task loses to one kind of communication. Messages between two hold next to no SMs.
+ * `draw`: of what such kernels lose, one of the ratios. */
 static double lost_beside(const struct lumos_contend *contend, const struct lumos_task *task, int with,
-                          const struct beside *beside, const struct lumos_contending *where, const double *factors) {
+                          const struct beside *beside, size_t draw) {
   enum lumos_contended of = lumos_contended_of(task);
   bool product = with == 0 && of == LUMOS_CONTENDED_PRODUCTS;
   struct lumos_loss loss = contend->beside.with[with].losses[of];
-  if (product && lacks_sms(contend, where, beside->held)) {
-    return lost_by_product(contend, &loss, beside, where);
+  double ratio = draw == ON_AVERAGE ? 1 : loss.uneven.ratios[draw];
+  if (product && lacks_sms(contend, beside->where, beside->held)) {
+    loss.share *= ratio;
+    return lost_by_product(contend, &loss, beside);
   }
-  loss.share *= factors == NULL ? 1 : factors[of];
-  double part = loss.share / (1 + loss.share);
-  return product ? part * beside->share : fmin(part / loss.transferring, LUMOS_MOST_LOST) * beside->transferring;
+  loss.share *= beside->where == &contend->is ? contend->factors[of] : 1;
+  if (product) {
+    return part_of(loss.share * ratio) * beside->share;
+  }
+  double part = fmin(part_of(loss.share) / loss.transferring, LUMOS_MOST_LOST);
+  return part_of(part / (1 - part) * ratio) * beside->transferring;
 }
 
-/* What is left of the speed of a task beside what it overlaps. */
-static double left(const struct lumos_contend *contend, const struct lumos_task *task,
-                   const struct lumos_overlaps *overlaps, uint32_t at, const struct lumos_contending *where,
-                   const double *factors) {
+static struct beside beside_of(const struct lumos_overlaps *overlaps, int with, uint32_t at,
+                               const struct lumos_contending *where) {
+  return at == LUMOS_NONE
+             ? (struct beside){0, 0, 0, where}
+             : (struct beside){overlaps->shares[with][at], overlaps->transferring[with][at], overlaps->held[at], where};
+}
+
+static double speed_left(double lost) {
   static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
-  double lost = 0;
-  for (int with = 0; with < LUMOS_CONTENDERS && at != LUMOS_NONE; with++) {
-    struct beside beside = {overlaps->shares[with][at], overlaps->transferring[with][at], overlaps->held[at]};
-    lost += lost_beside(contend, task, with, &beside, where, factors);
-  }
   return fmax(1 - lost, LEAST);
+}
+
+/* What was left of the speed of a task beside what it overlapped in the recording. */
+static double left(const struct lumos_contend *contend, const struct lumos_task *task, uint32_t at) {
+  double lost = 0;
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    struct beside was = beside_of(&contend->overlaps, with, at, &contend->was);
+    lost += lost_beside(contend, task, with, &was, ON_AVERAGE);
+  }
+  return speed_left(lost);
+}
+
+/* What is left of it now. What it loses beyond what it lost, it loses as unevenly as others of its kind. */
+static double left_now(const struct lumos_contend *contend, const struct lumos_task *task,
+                       const struct lumos_overlaps *overlaps, uint32_t at, uint32_t like, size_t draw) {
+  double sum = 0;
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    struct beside is = beside_of(overlaps, with, at, &contend->is),
+                  was = beside_of(&contend->overlaps, with, like, &contend->is);
+    double lost = lost_beside(contend, task, with, &is, ON_AVERAGE),
+           before = lost_beside(contend, task, with, &was, ON_AVERAGE);
+    double more = lost > before ? (lost - before) / lost : 0;
+    sum += (1 - more) * lost + (more > 0 ? more * lost_beside(contend, task, with, &is, draw) : 0);
+  }
+  return speed_left(sum);
+}
+
+static bool computes(const struct lumos_job *job, const struct lumos_task *task) {
+  return lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
+}
+
+static uint32_t like_of(const uint32_t *likes, uint32_t task) { return likes == NULL ? task : likes[task]; }
+
+/* Of each task that computes, which of the ratios of what such kernels lose it has. The caller frees it. */
+static uint8_t *draw_ratios(const struct lumos_job *job) {
+  uint8_t *draws = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  size_t names = (size_t)lumos_strings_count(job->strings) + 1;
+  uint64_t *hashes = lumos_allocate_zeroed(names, sizeof *hashes); /* ids depend on the order of reading */
+  uint32_t *nth = lumos_allocate_zeroed(names, sizeof *nth), *rank_of = lumos_allocate_zeroed(names, sizeof *rank_of);
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (!computes(job, task)) {
+      continue;
+    }
+    uint32_t name = task->name, rank = lumos_rank_of(job, task);
+    hashes[name] = hashes[name] == 0 ? lumos_hash_text(lumos_string(job->strings, name)) : hashes[name];
+    nth[name] = rank_of[name] == rank + 1 ? nth[name] + 1 : 0;
+    rank_of[name] = rank + 1;
+    draws[t] = (uint8_t)lumos_uneven_draw((uint64_t)job->ranks.items[rank].rank, hashes[name], nth[name]);
+  }
+  free(hashes);
+  free(nth);
+  free(rank_of);
+  return draws;
 }
 
 static void note_error(const struct lumos_contend *contend, struct lumos_job *job) {
@@ -336,19 +402,45 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
   }
 }
 
-/* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; 0: it keeps its
- * time. False: the job cannot run. */
+/* What a job would take without contention, ns. */
+struct alone {
+  const uint32_t *likes; /* as of lumos_contend_end */
+  double *kernels;       /* by task; 0: it keeps its time */
+  double *transfers;     /* by collective: transfers_alone */
+  uint8_t *draws;        /* by task: draw_ratios */
+};
+
+static struct alone find_alone(const struct lumos_contend *contend, const struct lumos_job *job,
+                               const uint32_t *likes) {
+  struct alone alone = {likes, lumos_allocate_zeroed(job->tasks.count + 1, sizeof *alone.kernels),
+                        transfers_alone(contend, job, likes), draw_ratios(job)};
+  for (uint32_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (computes(job, task)) {
+      alone.kernels[t] = (double)lumos_own_times(job, t).dur * left(contend, task, like_of(likes, t));
+    }
+  }
+  return alone;
+}
+
+static void free_alone(struct alone *alone) {
+  free(alone->kernels);
+  free(alone->transfers);
+  free(alone->draws);
+}
+
+/* Once they are longer, communication that lasts as long covers less of them. False: the job cannot run. */
 static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, struct simulated *simulated,
-                     const double *alone, const double *transfers, double step, struct change *change) {
+                     const struct alone *alone, double step, struct change *change) {
   struct lumos_overlaps overlaps = find_overlaps(simulated);
   bool done = overlaps.shares[0] != NULL;
   for (uint32_t t = 0; t < job->tasks.count && done; t++) {
-    if (!(alone[t] > 0)) {
+    if (!(alone->kernels[t] > 0)) {
       continue;
     }
     struct lumos_task *task = &job->tasks.items[t];
     struct lumos_times own = lumos_own_times(job, t);
-    double to = alone[t] / left(contend, task, &overlaps, t, &contend->is, contend->factors);
+    double to = alone->kernels[t] / left_now(contend, task, &overlaps, t, like_of(alone->likes, t), alone->draws[t]);
     int64_t dur = llround((double)own.dur + step * (to - (double)own.dur));
     count_change(change, own.dur, dur);
     if (dur != own.dur) {
@@ -358,7 +450,7 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
     }
   }
   if (done) {
-    slow_transfers(contend, job, transfers, overlaps.slowed, step, change);
+    slow_transfers(contend, job, alone->transfers, overlaps.slowed, step, change);
   }
   free_overlaps(&overlaps);
   return done;
@@ -367,35 +459,29 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
 void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
   enum { TIMES = 4 };                /* chosen: from then on next to nothing changes */
   static const double NEAR = 0.0005; /* of the time of kernels and transfers: so little is next to nothing. Chosen */
-  double *alone = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *alone);
-  bool done = contend->overlaps.shares[0] != NULL;
-  for (uint32_t t = 0; t < job->tasks.count && done; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
-      alone[t] = (double)lumos_own_times(job, t).dur *
-                 left(contend, task, &contend->overlaps, likes == NULL ? t : likes[t], &contend->was, NULL);
-    }
+  if (contend->overlaps.shares[0] == NULL) { /* the job before cannot run */
+    note_error(contend, job);
+    return;
   }
-  double *transfers = transfers_alone(contend, job, likes);
+  struct alone alone = find_alone(contend, job, likes);
   struct simulated simulated;
   open_simulated(&simulated, contend, job, &contend->is);
-  bool near = false;
+  bool done = true, near = false;
   for (int i = 0; i < TIMES && done && !near; i++) {
     /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes
      * first: only half of the way at a time comes to rest between. */
     struct change change = {0, 0};
-    done = lengthen(contend, job, &simulated, alone, transfers, i == 0 ? 1 : 0.5, &change);
+    done = lengthen(contend, job, &simulated, &alone, i == 0 ? 1 : 0.5, &change);
     near = change.changed <= NEAR * change.all;
   }
   close_simulated(&simulated);
   note_error(contend, job);
-  free(transfers);
-  free(alone);
+  free_alone(&alone);
 }
 
 double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task) {
   bool known = contend->overlaps.shares[0] != NULL;
-  return known ? left(contend, &contend->job->tasks.items[task], &contend->overlaps, task, &contend->was, NULL) : 1;
+  return known ? left(contend, &contend->job->tasks.items[task], task) : 1;
 }
 
 void lumos_contend_free(struct lumos_contend *contend) {

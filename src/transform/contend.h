@@ -37,7 +37,8 @@ struct lumos_contend {
  * communication, and transfers as more or less of them is slowed down, as the recording shows what that costs
  * (cost/contention.h, cost/sharing.h). Products lose as many SMs as collectives hold, of those recorded and of those
  * that come (cost/held.h); what else is lost, to memory that they share, is lost beside transfers, not beside
- * communication that waits. A change that moves nothing changes nothing. `likes`: by task of the changed job, the one
+ * communication that waits. What comes is lost as unevenly as the recording's kernels lose
+ * (cost/uneven.h). A change that moves nothing changes nothing. `likes`: by task of the changed job, the one
  * of the job before that it is like, or LUMOS_NONE, which ran beside none; NULL: tasks are the same. The begin runs the
  * engine, the end up to four times, until next to nothing changes. */
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job);

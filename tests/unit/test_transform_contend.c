@@ -2,6 +2,7 @@
  * launches a kernel on s7 (0 to 10), which runs from 10 to 130, and communication on s8 (10 to 20), from 20 to 70. */
 #include "job_text.h"
 
+#include "base/hash.h"
 #include "transform/contend.h"
 
 #include <lumos/sim.h>
@@ -72,6 +73,33 @@ static void new_kernels_lose_all_of_it(void **state) {
   const uint32_t none[] = {0, 1, LUMOS_NONE, 3}, same[] = {0, 1, 2, 3};
   assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, NULL, none), 129);
   assert_int_equal(kernel_beside(two_streams(PRODUCT), 50, NULL, same), 120);
+}
+
+/* Where what it draws is twice the mean, 0.76 of their time: 120 / (1 - 50/120 x 0.4318) = 146, then half of the way
+ * to 140.8, to 141.3 and to 141.5. What a kernel was seen to lose it still does, and what it does not lose any more is
+ * the mean. */
+static void what_comes_is_lost_unevenly(void **state) {
+  (void)state;
+  const uint32_t none[] = {0, 1, LUMOS_NONE, 3}, same[] = {0, 1, 2, 3};
+  const struct {
+    const uint32_t *likes;
+    int64_t dur, took;
+  } cases[] = {{none, 50, 142}, {same, 50, 120}, {same, 0, 106}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lumos_job *job = two_streams(NORM);
+    struct lumos_contend contend;
+    lumos_contend_begin(&contend, job);
+    struct lumos_uneven *uneven = &contend.beside.with[0].losses[LUMOS_CONTENDED_OTHERS].uneven;
+    for (int d = 0; d < LUMOS_UNEVEN; d++) {
+      assert_int_equal(uneven->ratios[d] == 1, 1); /* nothing shows how uneven it is */
+      uneven->ratios[d] = 0;
+    }
+    uneven->ratios[lumos_uneven_draw(0, lumos_hash_text("k"), 0)] = 2; /* the first of its name on rank 0 */
+    job->tasks.items[3].dur = cases[i].dur;
+    lumos_contend_end(&contend, job, cases[i].likes);
+    assert_int_equal(job->tasks.items[2].dur, cases[i].took);
+    lumos_job_free(job);
+  }
 }
 
 /* The same on an H100, of 132 SMs, with an all-reduce of 100 MB among two, for which NCCL takes 24 channels. */
@@ -234,6 +262,7 @@ static void new_transfers_share_links(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_lost_comes_back),
+      cmocka_unit_test(what_comes_is_lost_unevenly),
       cmocka_unit_test(products_lack_the_sms_that_are_held),
       cmocka_unit_test(slow_gpus_and_removals_contend),
       cmocka_unit_test(another_gpu_loses_more),
