@@ -174,10 +174,15 @@ struct worker {
   unsigned known; /* bit w: times of that one are in range */
 };
 
+struct lumos_ranging {
+  struct range_trials trials;
+  uint64_t *names; /* by string, for draws */
+};
+
 struct search {
   const struct lumos_engine *engine;
   struct range_trials trials;
-  struct lumos_retiming retiming;
+  const struct lumos_retiming *retiming;
   struct lumos_run *runs; /* of a trial */
   struct worker *workers;
   size_t worker_count;
@@ -205,25 +210,18 @@ static bool run_trials(void *context, size_t index, bool callers) {
   return true;
 }
 
-/* False: the job's run cannot be read. */
-static bool open_search(struct search *search) {
+static void open_search(struct search *search) {
   const struct lumos_job *job = search->engine->job;
   size_t width = job->tasks.count > MANY_TASKS ? 1 : LUMOS_RETIMED;
   size_t pieces = (search->trials.count + width - 1) / width;
-  struct lumos_engine engine;
-  struct lumos_error error = {0};
   search->width = (unsigned)width;
   search->runs = lumos_engine_room(search->engine, false);
-  lumos_engine_copy(&engine, search->engine);
-  bool done = lumos_retiming_make_ordered(&search->retiming, &engine, search->runs, &error);
-  lumos_engine_free(&engine);
   size_t threads = lumos_parallel_threads(pieces < MOST_WORKERS ? pieces : MOST_WORKERS, job->threads);
   search->worker_count = threads > 0 ? threads : 1;
   search->workers = lumos_allocate(search->worker_count * sizeof *search->workers);
   for (size_t w = 0; w < search->worker_count; w++) {
-    search->workers[w].retiming = lumos_retiming_beside(&search->retiming);
+    search->workers[w].retiming = lumos_retiming_beside(search->retiming);
   }
-  return done && search->retiming.usable;
 }
 
 static void close_search(struct search *search) {
@@ -232,8 +230,6 @@ static void close_search(struct search *search) {
   }
   free(search->workers);
   free(search->runs);
-  lumos_retiming_free(&search->retiming);
-  lumos_vector_free(&search->trials);
 }
 
 /* The trial's runs; false: there are none. Trials are asked for in order. */
@@ -300,6 +296,28 @@ static void find_draws(const struct lumos_job *job, uint64_t *names, struct rang
   bool any = variant.threads || variant.streams || variant.transfer != NULL;
   for (uint64_t draw = 0; draw < DRAWS && any; draw++) {
     lumos_vector_push(trials, ((struct trial){.drawn = {variant, job, names, draw}, .draws = true}));
+  }
+}
+
+struct lumos_ranging *lumos_ranging_open(const struct lumos_job *job) {
+  struct lumos_ranging *ranging = lumos_allocate_zeroed(1, sizeof *ranging);
+  if (!lumos_job_is_untied(job)) {
+    find_trials(job, &ranging->trials);
+    ranging->names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *ranging->names);
+    find_draws(job, ranging->names, &ranging->trials);
+  }
+  if (ranging->trials.count == 0) {
+    lumos_ranging_free(ranging);
+    return NULL;
+  }
+  return ranging;
+}
+
+void lumos_ranging_free(struct lumos_ranging *ranging) {
+  if (ranging != NULL) {
+    lumos_vector_free(&ranging->trials);
+    free(ranging->names);
+    free(ranging);
   }
 }
 
@@ -582,14 +600,12 @@ static bool ends_group(const struct range_trials *trials, size_t i) {
   return i + 1 == trials->count || trial[1].draws != trial->draws || (!trial->draws && trial[1].error != trial->error);
 }
 
-static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
-                     const struct lumos_stretches *stretches) {
-  struct search search = {.engine = engine};
+static void add_runs(struct ranges *ranges, const struct lumos_ranging *ranging, const struct lumos_engine *engine,
+                     const struct lumos_retiming *ordered, const struct lumos_stretches *stretches) {
+  struct search search = {.engine = engine, .trials = ranging->trials, .retiming = ordered};
   struct lumos_job *job = ranges->job;
-  find_trials(job, &search.trials);
-  uint64_t *names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *names);
-  find_draws(job, names, &search.trials);
-  ranges->known = search.trials.count == 0 || open_search(&search);
+  ranges->known = ordered->usable;
+  open_search(&search);
   if (!ranges->steps_alone) {
     lumos_breakdown_open(&ranges->breakdown, job, 0);
   }
@@ -613,7 +629,6 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
     lumos_breakdown_close(&ranges->breakdown);
   }
   close_search(&search);
-  free(names);
 }
 
 /* ---- errors of the step as a whole ---- */
@@ -769,8 +784,9 @@ static void tell_largest(const struct ranges *ranges) {
   lumos_text_free(&text);
 }
 
-void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
-                        const struct lumos_stretches *stretches, struct lumos_metric_span span, bool steps_alone) {
+void lumos_write_ranges(struct lumos_job *job, const struct lumos_ranging *ranging, const struct lumos_engine *engine,
+                        const struct lumos_retiming *ordered, const struct lumos_stretches *stretches,
+                        struct lumos_metric_span span, bool steps_alone) {
   struct ranges ranges = {.job = job, .known = true, .steps_alone = steps_alone};
   ranges.step = lumos_mean_step(job, "step_time", LUMOS_METRIC_SIMULATED);
   ranges.uncounted = uncounted_step(job, LUMOS_METRIC_SIMULATED);
@@ -787,7 +803,9 @@ void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine
   find_figures(&ranges, span);
   ranges.sides = lumos_allocate_zeroed(ranges.figures.count, sizeof *ranges.sides);
   size_t told = job->metrics.count;
-  add_runs(&ranges, engine, stretches);
+  if (ranging != NULL) {
+    add_runs(&ranges, ranging, engine, ordered, stretches);
+  }
   struct sides whole = whole_squares(&ranges);
   if (ranges.known) {
     set_ranges(&ranges, whole);
