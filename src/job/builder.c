@@ -1,5 +1,6 @@
 #include "job/builder.h"
 
+#include "base/ahead.h"
 #include "base/numbering.h"
 #include "job/stretch.h"
 #include <lumos/stream.h>
@@ -19,6 +20,7 @@ struct lumos_builder {
   LUMOS_VECTOR(uint8_t) open;       /* by task that is built: ports, added up */
   struct lumos_numbering lane_keys; /* a rank that is built, and a lane of `from` */
   LUMOS_VECTOR(uint32_t) lane_of;   /* by number of such a key: the lane */
+  struct lumos_ahead *ahead;        /* in the room for what is expected */
 };
 
 /* Strings keep their ids, so that records can be copied as they are. */
@@ -37,6 +39,7 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   job->strings = same_strings(from->strings);
   job->stage = LUMOS_STAGE_TRANSFORM;
   job->epoch = from->epoch;
+  job->threads = from->threads;
   job->edited = from->edited <= 0 ? 1 : from->edited + (from->edited < INT32_MAX);
   for (size_t i = 0; i < from->history.count; i++) {
     lumos_vector_push(&job->history, from->history.items[i]);
@@ -59,8 +62,22 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   return builder;
 }
 
+#define EXPECT(vector, more) \
+  (lumos_vector_reserve(vector, more), (struct lumos_ahead_array){(vector)->items, (more) * sizeof *(vector)->items})
+
+void lumos_builder_expect(struct lumos_builder *builder, const struct lumos_builder_counts *counts) {
+  struct lumos_job *job = builder->job;
+  const struct lumos_ahead_array arrays[] = {
+      EXPECT(&job->tasks, counts->tasks),     EXPECT(&job->details, counts->details),
+      EXPECT(&job->timings, counts->timings), EXPECT(&job->spans, counts->spans),
+      EXPECT(&builder->likes, counts->tasks), EXPECT(&builder->open, counts->tasks),
+  };
+  builder->ahead = lumos_ahead_begin(arrays, sizeof arrays / sizeof *arrays, job->threads);
+}
+
 void lumos_builder_free(struct lumos_builder *builder) {
   if (builder != NULL) {
+    lumos_ahead_end(builder->ahead);
     lumos_job_free(builder->job);
     free(builder->joined);
     lumos_vector_free(&builder->likes);
@@ -427,6 +444,8 @@ static void number(struct lumos_job *job) {
 
 struct lumos_job *lumos_builder_finish(struct lumos_builder *builder, struct lumos_error *error) {
   struct lumos_job *job = builder->job;
+  lumos_ahead_end(builder->ahead);
+  builder->ahead = NULL;
   if (!refuse_open_port(builder, error) || !lumos_job_arrange(job, error)) {
     return NULL;
   }

@@ -51,8 +51,8 @@ struct runs {
   const struct lumos_timeline *measured;
   struct lumos_holds holds;
   bool opportunities, steps_alone;
-  struct lumos_ranging *ranging;             /* NULL: of the recorded job, or there is nothing to find ranges by */
-  struct lumos_retiming retiming, ordered;   /* for opportunities, for ranges */
+  struct lumos_ranging *ranging;           /* NULL: of the recorded job, or there is nothing to find ranges by */
+  struct lumos_retiming retiming, ordered; /* for opportunities, for ranges */
   struct lumos_replay replay;
   struct lumos_transplant *transplant;
   struct lumos_error errors[3];
@@ -63,8 +63,9 @@ enum { KEPT, REPLAYED, TRANSPLANTED };
 static bool keep(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
   const struct lumos_engine_order order = {.notes = {.holds = &runs->holds, .bindings = job->bindings}};
-  return lumos_retiming_make(runs->opportunities ? &runs->retiming : NULL, runs->ranging != NULL ? &runs->ordered : NULL,
-                             runs->engine, &order, job->runs.items, error);
+  return lumos_retiming_make(runs->opportunities ? &runs->retiming : NULL,
+                             runs->ranging != NULL ? &runs->ordered : NULL, runs->engine, &order, job->runs.items,
+                             error);
 }
 
 static bool do_run(void *context, size_t index, bool callers) {
@@ -159,8 +160,8 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_memory(job, hardware);
   lumos_write_annotations(job, told, stretches);
   if (edited) {
-    lumos_write_ranges(job, runs->ranging, runs->engine, &runs->ordered,
-                       runs->steps_alone ? &runs->ends : stretches, span, runs->steps_alone);
+    lumos_write_ranges(job, runs->ranging, runs->engine, &runs->ordered, runs->steps_alone ? &runs->ends : stretches,
+                       span, runs->steps_alone);
     lumos_retiming_free(&runs->ordered);
     runs->ordered = (struct lumos_retiming){.job = NULL};
   }

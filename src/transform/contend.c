@@ -1,5 +1,6 @@
 #include "transform/contend.h"
 
+#include "base/parallel.h"
 #include "cost/held.h"
 #include "cost/passages.h"
 #include "sim/engine.h"
@@ -62,8 +63,8 @@ static double *sms_of(const struct lumos_contend *contend, const struct lumos_pl
 static double *held_in(const struct simulated *simulated, const double *shares) {
   double *held = lumos_held_beside(simulated->job, simulated->runs, simulated->sms);
   for (size_t t = 0; t < simulated->job->tasks.count; t++) {
-    double beside = shares[t] * (double)simulated->runs[t].dur;
     if (held[t] != 0) {
+      double beside = shares[t] * (double)simulated->runs[t].dur;
       held[t] = beside > 0 ? held[t] / beside : 0;
     }
   }
@@ -122,27 +123,50 @@ static void close_simulated(struct simulated *simulated) {
   lumos_engine_free(&simulated->engine);
 }
 
+/* What a run shows, in pieces that need nothing of each other. */
+struct finding {
+  const struct simulated *simulated;
+  const int64_t *lengths;
+  struct lumos_overlaps overlaps;
+};
+enum { FIND_SLOWED, FIND_HELD, FIND_TRANSFERRING, FIND_SHARES = FIND_TRANSFERRING + LUMOS_CONTENDERS };
+enum { FINDINGS = FIND_SHARES + LUMOS_CONTENDERS - 1 }; /* what is held needs the first shares, and finds them */
+
+static bool find_one(void *context, size_t index, bool callers) {
+  struct finding *finding = context;
+  const struct simulated *simulated = finding->simulated;
+  struct lumos_overlaps *overlaps = &finding->overlaps;
+  if (index == FIND_SLOWED) {
+    overlaps->slowed = lumos_slowed_transfers(&simulated->placing, &simulated->links, simulated->runs);
+  } else if (index == FIND_HELD) {
+    overlaps->shares[0] = shares_in(simulated, NULL, 0);
+    overlaps->held = held_in(simulated, overlaps->shares[0]);
+  } else if (index < FIND_SHARES) {
+    int with = (int)index - FIND_TRANSFERRING;
+    overlaps->transferring[with] = shares_in(simulated, finding->lengths, with);
+  } else {
+    int with = (int)index - FIND_SHARES + 1;
+    overlaps->shares[with] = shares_in(simulated, NULL, with);
+  }
+  (void)callers; /* nobody is told */
+  return true;
+}
+
 /* Without shares: the job cannot run; then nobody will see what it takes. */
 static struct lumos_overlaps find_overlaps(struct simulated *simulated) {
-  const struct lumos_engine_order order = {.variant = NULL};
+  const struct lumos_engine_order order = {.on_streams_only = true};
   struct lumos_error error = {0};
-  struct lumos_overlaps overlaps = {.held = NULL};
+  struct finding finding = {.simulated = simulated};
   if (!simulated->communicates) {
     return no_overlaps(simulated->job);
   }
-  bool done = lumos_engine_do(&simulated->engine, &order, simulated->runs, &error);
-  lumos_engine_rest(&simulated->engine); /* what comes takes as much memory again */
-  if (done) {
+  if (lumos_engine_do(&simulated->engine, &order, simulated->runs, &error)) {
     int64_t *lengths = lumos_transfer_lengths(&simulated->placing, simulated->runs);
-    for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-      overlaps.shares[with] = shares_in(simulated, NULL, with);
-      overlaps.transferring[with] = shares_in(simulated, lengths, with);
-    }
+    finding.lengths = lengths;
+    (void)lumos_parallel(FINDINGS, simulated->job->threads, find_one, &finding);
     free(lengths);
-    overlaps.held = held_in(simulated, overlaps.shares[0]);
-    overlaps.slowed = lumos_slowed_transfers(&simulated->placing, &simulated->links, simulated->runs);
   }
-  return overlaps;
+  return finding.overlaps;
 }
 
 /* ---- what was ---- */
