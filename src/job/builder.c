@@ -23,20 +23,11 @@ struct lumos_builder {
   struct lumos_ahead *ahead;        /* in the room for what is expected */
 };
 
-/* Strings keep their ids, so that records can be copied as they are. */
-static struct lumos_strings *same_strings(const struct lumos_strings *strings) {
-  struct lumos_strings *same = lumos_strings_new();
-  for (uint32_t id = 1; id <= lumos_strings_count(strings); id++) {
-    (void)lumos_intern(same, lumos_string(strings, id), lumos_string_length(strings, id));
-  }
-  return same;
-}
-
 struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   struct lumos_builder *builder = lumos_allocate_zeroed(1, sizeof *builder);
   struct lumos_job *job = lumos_job_new();
   lumos_strings_free(job->strings);
-  job->strings = same_strings(from->strings);
+  job->strings = lumos_strings_copied(from->strings); /* ids stay, so that records can be copied as they are */
   job->stage = LUMOS_STAGE_TRANSFORM;
   job->epoch = from->epoch;
   job->threads = from->threads;
