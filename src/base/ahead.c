@@ -4,61 +4,74 @@
 
 #include <lumos/memory.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; earlier ones refuse it */
 #endif
 
-enum { PAGE = 4096, PIECE = 8 << 20, LEAST = 128 << 20 }; /* bytes: entered at once; of fewer the thread does not pay */
+/* Bytes: pages of an array are entered so many at once, so that all arrays get on; smaller ones do not pay. */
+enum { PAGE = 4096, PIECE = 4 << 20, LEAST = 64 << 20 };
+
+struct array {
+  uintptr_t from;
+  size_t told, entered; /* bytes from its front */
+};
 
 struct lumos_ahead {
   pthread_t thread;
-  atomic_bool over;
-  size_t count;
-  struct lumos_ahead_array arrays[];
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t some;
+  struct array arrays[LUMOS_AHEAD_ARRAYS];
+  bool over;
 };
 
-static uintptr_t place_in(const struct lumos_ahead_array *array, size_t part, size_t parts) {
-  uintptr_t place = (uintptr_t)array->from + (uintptr_t)((__uint128_t)array->bytes * part / parts);
-  return place & ~(uintptr_t)(PAGE - 1);
-}
-
-/* All arrays get on by the same part of them. */
-static void *enter(void *context) {
-  struct lumos_ahead *ahead = context;
-  size_t bytes = 0;
-  for (size_t i = 0; i < ahead->count; i++) {
-    bytes += ahead->arrays[i].bytes;
-  }
-  size_t parts = bytes / PIECE + 1;
-  for (size_t part = 0; part < parts; part++) {
-    for (size_t i = 0; i < ahead->count; i++) {
-      uintptr_t from = place_in(&ahead->arrays[i], part, parts), to = place_in(&ahead->arrays[i], part + 1, parts);
-      if (atomic_load(&ahead->over) || (from < to && madvise((void *)from, to - from, MADV_POPULATE_WRITE) !=
-                                                         0)) { /* NOLINT(performance-no-int-to-ptr) */
-        return NULL;
-      }
+/* The array that got on least, of those that are to; NULL: none is. */
+static struct array *next_array(struct lumos_ahead *ahead) {
+  struct array *next = NULL;
+  for (size_t i = 0; i < LUMOS_AHEAD_ARRAYS; i++) {
+    struct array *array = &ahead->arrays[i];
+    bool least =
+        next == NULL || (double)array->entered * (double)next->told < (double)next->entered * (double)array->told;
+    if (array->entered < array->told && least) {
+      next = array;
     }
   }
+  return next;
+}
+
+static void *enter(void *context) {
+  struct lumos_ahead *ahead = context;
+  (void)pthread_mutex_lock(&ahead->lock);
+  while (!ahead->over) {
+    struct array *array = next_array(ahead);
+    if (array == NULL) {
+      (void)pthread_cond_wait(&ahead->some, &ahead->lock);
+      continue;
+    }
+    size_t left = array->told - array->entered, bytes = left < PIECE ? left : PIECE;
+    uintptr_t first = (array->from + array->entered) & ~(uintptr_t)(PAGE - 1),
+              end = array->from + array->entered + bytes;
+    array->entered += bytes;
+    (void)pthread_mutex_unlock(&ahead->lock);
+    /* Where the array was moved away meanwhile there may be nothing, which is refused, or what others enter later. */
+    (void)madvise((void *)first, end - first, MADV_POPULATE_WRITE); /* NOLINT(performance-no-int-to-ptr) */
+    (void)pthread_mutex_lock(&ahead->lock);
+  }
+  (void)pthread_mutex_unlock(&ahead->lock);
   return NULL;
 }
 
-struct lumos_ahead *lumos_ahead_begin(const struct lumos_ahead_array *arrays, size_t count, size_t threads) {
-  size_t bytes = 0;
-  for (size_t i = 0; i < count; i++) {
-    bytes += arrays[i].bytes;
-  }
-  if (bytes < LEAST || lumos_parallel_threads(2, threads) < 2) {
+struct lumos_ahead *lumos_ahead_begin(size_t threads) {
+  if (lumos_parallel_threads(2, threads) < 2) {
     return NULL;
   }
-  struct lumos_ahead *ahead = lumos_allocate_zeroed(1, sizeof *ahead + count * sizeof *arrays);
-  ahead->count = count;
-  memcpy(ahead->arrays, arrays, count * sizeof *arrays);
+  struct lumos_ahead *ahead = lumos_allocate_zeroed(1, sizeof *ahead);
+  (void)pthread_mutex_init(&ahead->lock, NULL);
+  (void)pthread_cond_init(&ahead->some, NULL);
   if (pthread_create(&ahead->thread, NULL, enter, ahead) != 0) {
     free(ahead);
     return NULL;
@@ -66,10 +79,26 @@ struct lumos_ahead *lumos_ahead_begin(const struct lumos_ahead_array *arrays, si
   return ahead;
 }
 
+void lumos_ahead_tell(struct lumos_ahead *ahead, size_t index, void *from, size_t bytes) {
+  if (ahead != NULL && bytes >= LEAST) {
+    struct array *array = &ahead->arrays[index];
+    (void)pthread_mutex_lock(&ahead->lock);
+    array->from = (uintptr_t)from;
+    array->told = bytes;
+    (void)pthread_cond_signal(&ahead->some);
+    (void)pthread_mutex_unlock(&ahead->lock);
+  }
+}
+
 void lumos_ahead_end(struct lumos_ahead *ahead) {
   if (ahead != NULL) {
-    atomic_store(&ahead->over, true);
+    (void)pthread_mutex_lock(&ahead->lock);
+    ahead->over = true;
+    (void)pthread_cond_signal(&ahead->some);
+    (void)pthread_mutex_unlock(&ahead->lock);
     (void)pthread_join(ahead->thread, NULL);
+    (void)pthread_cond_destroy(&ahead->some);
+    (void)pthread_mutex_destroy(&ahead->lock);
     free(ahead);
   }
 }

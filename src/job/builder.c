@@ -53,17 +53,20 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   return builder;
 }
 
-#define EXPECT(vector, more) \
-  (lumos_vector_reserve(vector, more), (struct lumos_ahead_array){(vector)->items, (more) * sizeof *(vector)->items})
+#define EXPECT(index, vector, more)    \
+  (lumos_vector_reserve(vector, more), \
+   lumos_ahead_tell(builder->ahead, index, (vector)->items, (more) * sizeof *(vector)->items))
 
 void lumos_builder_expect(struct lumos_builder *builder, const struct lumos_builder_counts *counts) {
+  enum { MANY = 1 << 20 }; /* tasks */
   struct lumos_job *job = builder->job;
-  const struct lumos_ahead_array arrays[] = {
-      EXPECT(&job->tasks, counts->tasks),     EXPECT(&job->details, counts->details),
-      EXPECT(&job->timings, counts->timings), EXPECT(&job->spans, counts->spans),
-      EXPECT(&builder->likes, counts->tasks), EXPECT(&builder->open, counts->tasks),
-  };
-  builder->ahead = lumos_ahead_begin(arrays, sizeof arrays / sizeof *arrays, job->threads);
+  builder->ahead = counts->tasks < MANY ? NULL : lumos_ahead_begin(job->threads);
+  EXPECT(0, &job->tasks, counts->tasks);
+  EXPECT(1, &job->details, counts->details);
+  EXPECT(2, &job->timings, counts->timings);
+  EXPECT(3, &job->spans, counts->spans);
+  EXPECT(4, &builder->likes, counts->tasks);
+  EXPECT(5, &builder->open, counts->tasks);
 }
 
 void lumos_builder_free(struct lumos_builder *builder) {
