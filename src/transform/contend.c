@@ -91,21 +91,41 @@ static struct lumos_overlaps no_overlaps(const struct lumos_job *job) {
   return overlaps;
 }
 
-static void open_simulated(struct simulated *simulated, const struct lumos_contend *contend,
-                           const struct lumos_job *job, const struct lumos_contending *where) {
-  const struct lumos_nodes nodes = {where->node_size, false};
-  *simulated = (struct simulated){.job = job, .communicates = communicates(job)};
-  if (!simulated->communicates) {
-    return;
+/* The engine, and beside it what its runs are looked at with. */
+struct opening {
+  struct simulated *simulated;
+  const struct lumos_contend *contend;
+  const struct lumos_contending *where;
+};
+enum { OPEN_ENGINE, OPEN_REST, OPENINGS };
+
+static bool open_one(void *context, size_t index, bool callers) {
+  struct opening *opening = context;
+  struct simulated *simulated = opening->simulated;
+  const struct lumos_job *job = simulated->job;
+  (void)callers; /* nobody is told */
+  if (index == OPEN_ENGINE) {
+    lumos_engine_prepare(&simulated->engine, job, LUMOS_MODEL_LUMOS);
+    simulated->runs = lumos_engine_room(&simulated->engine, false);
+    return true;
   }
-  lumos_engine_prepare(&simulated->engine, job, LUMOS_MODEL_LUMOS);
-  simulated->runs = lumos_engine_room(&simulated->engine, false);
+  const struct lumos_nodes nodes = {opening->where->node_size, false};
   simulated->placing = lumos_placing_of(job, &nodes);
-  simulated->links = lumos_links_of(where->device);
-  simulated->sms = sms_of(contend, &simulated->placing, where);
+  simulated->links = lumos_links_of(opening->where->device);
+  simulated->sms = sms_of(opening->contend, &simulated->placing, opening->where);
   simulated->computing = lumos_find_computing(job);
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     simulated->contenders[with] = lumos_find_contender(job, with);
+  }
+  return true;
+}
+
+static void open_simulated(struct simulated *simulated, const struct lumos_contend *contend,
+                           const struct lumos_job *job, const struct lumos_contending *where) {
+  struct opening opening = {simulated, contend, where};
+  *simulated = (struct simulated){.job = job, .communicates = communicates(job)};
+  if (simulated->communicates) {
+    (void)lumos_parallel(OPENINGS, job->threads, open_one, &opening);
   }
 }
 
@@ -360,19 +380,24 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
   }
 }
 
-/* Once they are longer, communication that lasts as long covers less of them. `alone`: by task, ns; 0: it keeps its
- * time. False: the job cannot run. */
+/* A kernel, and what it would take alone, above 0, ns. */
+struct alone {
+  uint32_t task;
+  double ns;
+};
+LUMOS_VECTOR_TYPE(alones, struct alone);
+
+/* Once they are longer, communication that lasts as long covers less of them. Kernels that are not in `alone` keep
+ * their time. False: the job cannot run. */
 static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, struct simulated *simulated,
-                     const double *alone, const double *transfers, double step, struct change *change) {
+                     const struct alones *alone, const double *transfers, double step, struct change *change) {
   struct lumos_overlaps overlaps = find_overlaps(simulated);
   bool done = overlaps.shares[0] != NULL;
-  for (uint32_t t = 0; t < job->tasks.count && done; t++) {
-    if (!(alone[t] > 0)) {
-      continue;
-    }
+  for (size_t i = 0; i < alone->count && done; i++) {
+    uint32_t t = alone->items[i].task;
     struct lumos_task *task = &job->tasks.items[t];
     struct lumos_times own = lumos_own_times(job, t);
-    double to = alone[t] / left(contend, task, &overlaps, t, &contend->is, contend->factors);
+    double to = alone->items[i].ns / left(contend, task, &overlaps, t, &contend->is, contend->factors);
     int64_t dur = llround((double)own.dur + step * (to - (double)own.dur));
     count_change(change, own.dur, dur);
     if (dur != own.dur) {
@@ -391,13 +416,16 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
 void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes) {
   enum { TIMES = 4 };                /* chosen: from then on next to nothing changes */
   static const double NEAR = 0.0005; /* of the time of kernels and transfers: so little is next to nothing. Chosen */
-  double *alone = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *alone);
+  struct alones alone = {0};
   bool done = contend->overlaps.shares[0] != NULL;
   for (uint32_t t = 0; t < job->tasks.count && done; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
-      alone[t] = (double)lumos_own_times(job, t).dur *
-                 left(contend, task, &contend->overlaps, likes == NULL ? t : likes[t], &contend->was, NULL);
+      double ns = (double)lumos_own_times(job, t).dur *
+                  left(contend, task, &contend->overlaps, likes == NULL ? t : likes[t], &contend->was, NULL);
+      if (ns > 0) {
+        lumos_vector_push(&alone, ((struct alone){t, ns}));
+      }
     }
   }
   double *transfers = transfers_alone(contend, job, likes);
@@ -408,13 +436,13 @@ void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *
     /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes
      * first: only half of the way at a time comes to rest between. */
     struct change change = {0, 0};
-    done = lengthen(contend, job, &simulated, alone, transfers, i == 0 ? 1 : 0.5, &change);
+    done = lengthen(contend, job, &simulated, &alone, transfers, i == 0 ? 1 : 0.5, &change);
     near = change.changed <= NEAR * change.all;
   }
   close_simulated(&simulated);
   note_error(contend, job);
   free(transfers);
-  free(alone);
+  lumos_vector_free(&alone);
 }
 
 double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task) {
