@@ -188,6 +188,7 @@ struct lumos_read_options {
    * collective without members, a metric of what is gone, a wait's residual. How much that was is said in a note
    * "parse.edited_stream". The end record must be there all the same. */
   bool edited;
+  size_t threads;               /* 0: one for every core; more than one: a second one makes room for what is read */
   struct lumos_watcher watcher; /* hears of the reading */
 };
 

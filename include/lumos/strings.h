@@ -29,6 +29,9 @@ size_t lumos_string_length(const struct lumos_strings *strings, uint32_t id);
 /* Ids run from 1 to this number. */
 uint32_t lumos_strings_count(const struct lumos_strings *strings);
 
+/* A table of its own with the same texts, of the same ids. O(bytes). */
+struct lumos_strings *lumos_strings_copied(const struct lumos_strings *strings);
+
 /* A table with the same ids, whose texts can be replaced; those that are not stay where they are, so `strings` must
  * outlive it and not change. O(count). */
 struct lumos_strings *lumos_strings_view(const struct lumos_strings *strings);

@@ -197,6 +197,14 @@ size_t lumos_string_length(const struct lumos_strings *strings, uint32_t id) {
 
 uint32_t lumos_strings_count(const struct lumos_strings *strings) { return (uint32_t)(strings->entries.count - 1); }
 
+struct lumos_strings *lumos_strings_copied(const struct lumos_strings *strings) {
+  struct lumos_strings *copy = lumos_strings_new();
+  for (uint32_t id = 1; id <= lumos_strings_count(strings); id++) {
+    (void)lumos_intern(copy, lumos_string(strings, id), lumos_string_length(strings, id));
+  }
+  return copy;
+}
+
 struct lumos_strings *lumos_strings_view(const struct lumos_strings *strings) {
   struct lumos_strings *view = lumos_allocate_zeroed(1, sizeof *view);
   *view = (struct lumos_strings){.bytes = lumos_arena_new(), .mask = strings->mask, .seed = strings->seed};

@@ -1,5 +1,6 @@
 #include "job/builder.h"
 
+#include "base/ahead.h"
 #include "base/numbering.h"
 #include "job/stretch.h"
 #include <lumos/stream.h>
@@ -19,24 +20,17 @@ struct lumos_builder {
   LUMOS_VECTOR(uint8_t) open;       /* by task that is built: ports, added up */
   struct lumos_numbering lane_keys; /* a rank that is built, and a lane of `from` */
   LUMOS_VECTOR(uint32_t) lane_of;   /* by number of such a key: the lane */
+  struct lumos_ahead *ahead;        /* in the room for what is expected */
 };
-
-/* Strings keep their ids, so that records can be copied as they are. */
-static struct lumos_strings *same_strings(const struct lumos_strings *strings) {
-  struct lumos_strings *same = lumos_strings_new();
-  for (uint32_t id = 1; id <= lumos_strings_count(strings); id++) {
-    (void)lumos_intern(same, lumos_string(strings, id), lumos_string_length(strings, id));
-  }
-  return same;
-}
 
 struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   struct lumos_builder *builder = lumos_allocate_zeroed(1, sizeof *builder);
   struct lumos_job *job = lumos_job_new();
   lumos_strings_free(job->strings);
-  job->strings = same_strings(from->strings);
+  job->strings = lumos_strings_copied(from->strings); /* ids stay, so that records can be copied as they are */
   job->stage = LUMOS_STAGE_TRANSFORM;
   job->epoch = from->epoch;
+  job->threads = from->threads;
   job->edited = from->edited <= 0 ? 1 : from->edited + (from->edited < INT32_MAX);
   for (size_t i = 0; i < from->history.count; i++) {
     lumos_vector_push(&job->history, from->history.items[i]);
@@ -59,8 +53,25 @@ struct lumos_builder *lumos_builder_new(const struct lumos_job *from) {
   return builder;
 }
 
+#define EXPECT(index, vector, more)    \
+  (lumos_vector_reserve(vector, more), \
+   lumos_ahead_tell(builder->ahead, index, (vector)->items, (more) * sizeof *(vector)->items))
+
+void lumos_builder_expect(struct lumos_builder *builder, const struct lumos_builder_counts *counts) {
+  enum { MANY = 1 << 20 }; /* tasks */
+  struct lumos_job *job = builder->job;
+  builder->ahead = counts->tasks < MANY ? NULL : lumos_ahead_begin(job->threads);
+  EXPECT(0, &job->tasks, counts->tasks);
+  EXPECT(1, &job->details, counts->details);
+  EXPECT(2, &job->timings, counts->timings);
+  EXPECT(3, &job->spans, counts->spans);
+  EXPECT(4, &builder->likes, counts->tasks);
+  EXPECT(5, &builder->open, counts->tasks);
+}
+
 void lumos_builder_free(struct lumos_builder *builder) {
   if (builder != NULL) {
+    lumos_ahead_end(builder->ahead);
     lumos_job_free(builder->job);
     free(builder->joined);
     lumos_vector_free(&builder->likes);
@@ -428,6 +439,8 @@ static void number(struct lumos_job *job) {
 
 struct lumos_job *lumos_builder_finish(struct lumos_builder *builder, struct lumos_error *error) {
   struct lumos_job *job = builder->job;
+  lumos_ahead_end(builder->ahead);
+  builder->ahead = NULL;
   if (!refuse_open_port(builder, error) || !lumos_job_arrange(job, error)) {
     return NULL;
   }

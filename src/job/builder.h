@@ -28,6 +28,11 @@ struct lumos_built_task {
 
 /* `from`, of stage graph or later, must outlive the builder. */
 struct lumos_builder *lumos_builder_new(const struct lumos_job *from);
+/* Before the first task: so many records will come, about, so that there is room for all of them at once. */
+struct lumos_builder_counts {
+  size_t tasks, details, timings, spans;
+};
+void lumos_builder_expect(struct lumos_builder *builder, const struct lumos_builder_counts *counts);
 void lumos_builder_free(struct lumos_builder *builder); /* NULL is allowed; a job that was not finished is gone */
 
 /* A rank like rank `like` of `from` (index), with another number; it has the lanes that it is given. */

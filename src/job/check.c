@@ -3,6 +3,7 @@
  */
 #include "job/check.h"
 
+#include "base/parallel.h"
 #include <lumos/stream.h>
 
 #include <stdlib.h>
@@ -249,17 +250,41 @@ static bool is_clean_batch(const struct lumos_check *check, const struct lumos_f
   return ((whole ? all : there) & missing) == 0;
 }
 
-static bool is_clean_part(const struct lumos_check *check, enum lumos_record_kind kind, int part,
-                          const struct lumos_field *fields, size_t field_count) {
-  size_t count = 0, size = lumos_schema[kind].sizes[part];
-  const char *items = lumos_part_items(check->job, kind, part, &count);
-  for (size_t i = 0; i < count; i += BATCH) {
-    size_t records = count - i < BATCH ? count - i : BATCH;
-    if (!is_clean_batch(check, fields, field_count, part, items + i * size, size, records, true)) {
+/* Records of a part, of which there may be many: pieces of them are looked at side by side. */
+struct looked {
+  const struct lumos_check *check;
+  const struct lumos_field *fields;
+  size_t field_count;
+  int part;
+  const char *items;
+  size_t size, count;
+};
+enum { PIECE = BATCH << 12 };
+
+static bool is_clean_piece(void *context, size_t index, bool callers) {
+  const struct looked *looked = context;
+  size_t first = index * PIECE, end = looked->count - first < PIECE ? looked->count : first + PIECE;
+  (void)callers; /* nobody is told */
+  for (size_t i = first; i < end; i += BATCH) {
+    size_t records = end - i < BATCH ? end - i : BATCH;
+    if (!is_clean_batch(looked->check, looked->fields, looked->field_count, looked->part,
+                        looked->items + i * looked->size, looked->size, records, true)) {
       return false;
     }
   }
   return true;
+}
+
+static bool is_clean_part(const struct lumos_check *check, enum lumos_record_kind kind, int part,
+                          const struct lumos_field *fields, size_t field_count) {
+  struct looked looked = {.check = check,
+                          .fields = fields,
+                          .field_count = field_count,
+                          .part = part,
+                          .size = lumos_schema[kind].sizes[part]};
+  looked.items = lumos_part_items(check->job, kind, part, &looked.count);
+  size_t pieces = (looked.count + PIECE - 1) / PIECE;
+  return lumos_parallel(pieces, check->job->threads, is_clean_piece, &looked) == pieces;
 }
 
 /* Is nothing wrong with any field of the records of a kind, each part taken for itself? */

@@ -232,6 +232,15 @@ static bool is_compiled(const struct memory_walk *walk) {
   return more;
 }
 
+/* Does any task of the rank have a measured start? Of the whole job each rank would look at all tasks of all. */
+static bool is_measured(const struct lumos_job *job, uint32_t rank) {
+  uint32_t t = job->ranks.items[rank].task_first, end = t + job->ranks.items[rank].task_count;
+  while (t < end && job->tasks.items[t].start == LUMOS_ABSENT) {
+    t++;
+  }
+  return t < end;
+}
+
 void memory_step_read(struct memory_step *memory, const struct lumos_job *job, uint32_t rank) {
   *memory = (struct memory_step){.job = job, .rank = rank};
   memory_order_ops(memory);
@@ -245,7 +254,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
                              .node = LUMOS_NONE,
                              .chunk_node = LUMOS_NONE,
                              .again = {.region = LUMOS_NO_NUMBER},
-                             .measured = lumos_job_measured(job)};
+                             .measured = is_measured(job, rank)};
   find_rules(&walk);
   find_nodes(&walk);
   keep_in_checkpoints(&walk);

@@ -660,7 +660,43 @@ static bool build_rank(struct emission *emission, const struct rebuild_plan *pla
   return done;
 }
 
+/* What an item is built of, but for what is left out of its block. */
+static void count_block(const struct emission *emission, const struct rebuild_block *block,
+                        struct lumos_builder_counts *counts) {
+  const struct lumos_task *tasks = emission->from->tasks.items;
+  for (uint32_t i = 0; i < block->count + block->device_count; i++) {
+    bool device = i >= block->count;
+    uint32_t t = device ? emission->blocks->devices[block->device_first + i - block->count] : block->first + i;
+    counts->tasks++;
+    counts->details += tasks[t].detail != LUMOS_NONE;
+    counts->timings += device || tasks[t].timing != LUMOS_NONE;
+  }
+}
+
+static void expect_ranks(const struct emission *emission, const struct rebuild_plan *plan) {
+  const struct lumos_job *from = emission->from;
+  struct lumos_builder_counts all = {.tasks = 0};
+  struct lumos_builder_counts *of = lumos_allocate_zeroed(emission->blocks->items.count + 1, sizeof *of); /* by block */
+  for (size_t r = 0; r < plan->ranks.count; r++) {
+    for (size_t i = 0; i < plan->ranks.items[r].items.count; i++) {
+      const struct rebuild_item *item = &plan->ranks.items[r].items.items[i];
+      uint32_t donor = rebuild_donor(emission->templates, rebuild_draw(emission->templates, item->like, item->turns));
+      if (of[donor].tasks == 0) {
+        count_block(emission, &emission->blocks->items.items[donor], &of[donor]);
+      }
+      all.tasks += of[donor].tasks;
+      all.details += of[donor].details;
+      all.timings += of[donor].timings;
+    }
+  }
+  all.spans =
+      from->tasks.count == 0 ? 0 : (size_t)((double)from->spans.count / (double)from->tasks.count * (double)all.tasks);
+  lumos_builder_expect(emission->builder, &all);
+  free(of);
+}
+
 static bool build_ranks(struct emission *emission, const struct rebuild_plan *plan, struct lumos_error *error) {
+  expect_ranks(emission, plan);
   for (size_t r = 0; r < plan->ranks.count; r++) {
     if (!build_rank(emission, plan, &plan->ranks.items[r], error)) {
       return false;

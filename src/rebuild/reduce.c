@@ -69,8 +69,9 @@ struct reducing {
   struct rebuild_divisions divisions;     /* as recorded, of gradients that are reduced anew */
   struct rebuild_conversions conversions; /* of weights, which a new distributed optimizer does instead */
   uint32_t streams[2];                    /* the first rank's lane, one a rank: for all, and for experts' gradients */
-  uint32_t *launches; /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
-  uint32_t *starts;   /* by task: the communication that it launches; LUMOS_NONE */
+  uint32_t *launches;            /* by task: the kernel on its rank's compute stream that it launches; LUMOS_NONE */
+  uint32_t *starts;              /* by task: the communication that it launches; LUMOS_NONE */
+  LUMOS_VECTOR(uint32_t) handed; /* tasks that other threads hand over to */
   struct lumos_numbering labels, numbers;
   LUMOS_VECTOR(struct channel) channels;
   LUMOS_VECTOR(struct operation) operations;
@@ -419,11 +420,11 @@ static void find_ends(const struct reducing *reducing, struct round *round) {
     round->finish = task->step == round->step && passes && task->micro_batch != LUMOS_ABSENT_INT ? t : round->finish;
     round->updated = task->step == round->step && task->phase == LUMOS_OPTIMIZER_PHASE ? t : round->updated;
   }
-  for (size_t d = 0; d < job->deps.count; d++) { /* the main thread goes on when the passes' thread is done */
-    const struct lumos_dep *dep = &job->deps.items[d];
-    const struct lumos_task *task = &job->tasks.items[dep->dst];
-    bool returns = dep->kind == LUMOS_HANDOVER && task->lane == round->main && task->step == round->step;
-    round->finish = returns && (round->finish == LUMOS_NONE || dep->dst > round->finish) ? dep->dst : round->finish;
+  for (size_t i = 0; i < reducing->handed.count; i++) { /* the main thread goes on when the passes' thread is done */
+    uint32_t t = reducing->handed.items[i];
+    const struct lumos_task *task = &job->tasks.items[t];
+    bool returns = task->lane == round->main && task->step == round->step;
+    round->finish = returns && (round->finish == LUMOS_NONE || t > round->finish) ? t : round->finish;
   }
   round->updated = round->updated == LUMOS_NONE || round->updated < round->finish ? round->finish : round->updated;
 }
@@ -529,7 +530,9 @@ static lumos_string_id add_group(struct reducing *reducing, const struct operati
 static int64_t free_communicator(const struct lumos_job *job) {
   int64_t next = 0;
   for (size_t t = 0; t < job->tasks.count; t++) {
-    int64_t id = strtoll(lumos_string(job->strings, lumos_detail_of(job, &job->tasks.items[t])->comm.id), NULL, 10);
+    uint32_t detail = job->tasks.items[t].detail;
+    lumos_string_id named = detail == LUMOS_NONE ? LUMOS_NO_STRING : job->details.items[detail].comm.id;
+    int64_t id = named == LUMOS_NO_STRING ? 0 : strtoll(lumos_string(job->strings, named), NULL, 10);
     next = id >= next && id < INT64_MAX ? id + 1 : next;
   }
   return next;
@@ -614,6 +617,11 @@ static void find_launches(struct reducing *reducing) {
       }
     }
   }
+  for (size_t d = 0; d < job->deps.count; d++) {
+    if (job->deps.items[d].kind == LUMOS_HANDOVER) {
+      lumos_vector_push(&reducing->handed, job->deps.items[d].dst);
+    }
+  }
 }
 
 static void tell(const struct reducing *reducing) {
@@ -683,6 +691,7 @@ static void close(struct reducing *reducing) {
   lumos_numbering_free(&reducing->labels);
   lumos_numbering_free(&reducing->numbers);
   lumos_transfers_free(reducing->transfers);
+  lumos_vector_free(&reducing->handed);
   free(reducing->launches);
   free(reducing->starts);
   free(reducing->orders);

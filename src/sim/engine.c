@@ -941,6 +941,8 @@ bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_orde
   }
   if (order->nodes_only) {
     lumos_nodes_runs(engine, runs);
+  } else if (order->on_streams_only) {
+    lumos_nodes_fill_streams(engine, runs);
   } else {
     lumos_nodes_fill(engine, runs);
   }

@@ -166,9 +166,11 @@ struct lumos_engine_notes {
 struct lumos_engine_order {
   const struct lumos_variant *variant; /* NULL: the job as it is */
   struct lumos_engine_notes notes;
+  /* Runs of nodes are all that is asked for, by node: those of all on streams, and of the first and the last task of
+   * every step on a thread, are all that steps' lengths need, but of unordered engines. */
+  bool nodes_only;
   bool
-      nodes_only; /* runs of nodes are all that is asked for, by node: those of all on streams, and of the first and the
-                      last task of every step on a thread, are all that steps' lengths need, but of unordered engines */
+      on_streams_only; /* runs of tasks on streams, and of collectives' members, by task; of others nothing is written */
 };
 
 struct lumos_typical;
@@ -226,12 +228,13 @@ static inline struct lumos_times lumos_times_of(const struct lumos_engine *engin
 }
 
 /* Find the job's nodes, once the lengths of its arrays are known: O(tasks). Then, for every run: the time of the
- * followers before each node, and, when all nodes have run, the
- * runs of all tasks, or of nodes by node. */
+ * followers before each node, and, when all nodes have run, the runs of all tasks, of nodes by node, or of tasks on
+ * streams and members of collectives. */
 void lumos_nodes_find(struct lumos_engine *engine);
 void lumos_nodes_measure(struct lumos_engine *engine);
 void lumos_nodes_fill(const struct lumos_engine *engine, struct lumos_run *runs);
 void lumos_nodes_runs(const struct lumos_engine *engine, struct lumos_run *runs);
+void lumos_nodes_fill_streams(const struct lumos_engine *engine, struct lumos_run *runs);
 /* The runs of followers, from those of all nodes, which are there, by task. */
 void lumos_followers_fill(const struct lumos_engine *engine, const struct lumos_variant *variant,
                           struct lumos_run *runs);

@@ -116,6 +116,18 @@ void lumos_nodes_runs(const struct lumos_engine *engine, struct lumos_run *runs)
   }
 }
 
+void lumos_nodes_fill_streams(const struct lumos_engine *engine, struct lumos_run *runs) {
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    if ((engine->traits[n] & LUMOS_DEVICE) != 0) {
+      runs[engine->nodes[n]] = run_of(engine, n);
+    }
+  }
+  const struct lumos_job *job = engine->job;
+  for (size_t i = 0; i < job->members.count; i++) {
+    runs[job->members.items[i]] = run_of(engine, engine->node_of[job->members.items[i]]);
+  }
+}
+
 void lumos_followers_fill(const struct lumos_engine *engine, const struct lumos_variant *variant,
                           struct lumos_run *runs) {
   uint32_t t = 0;

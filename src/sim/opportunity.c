@@ -464,7 +464,7 @@ bool lumos_find_opportunities(struct lumos_job *job, struct lumos_error *error) 
   lumos_engine_prepare(&engine, job, LUMOS_MODEL_LUMOS);
   const struct lumos_engine_order order = {.notes.bindings = job->bindings == NULL ? &own : NULL, .nodes_only = true};
   struct lumos_run *runs = lumos_engine_room(&engine, order.nodes_only);
-  bool done = lumos_retiming_make(&retiming, &engine, &order, runs, &failure);
+  bool done = lumos_retiming_make(&retiming, NULL, &engine, &order, runs, &failure);
   free(runs);
   if (done) {
     struct lumos_stretches stretches;

@@ -54,7 +54,7 @@
  * and a thousandth that any change moves, three where tasks come from other places of the recording. */
 static const double CHANGE_SHARE = 0.015, CARRIED_SHARE = 2, LEAST_SHARE = 0.001, LEAST_REBUILT = 0.003;
 /* Of many tasks one job at a time, for each takes memory. */
-enum { MOST_WORKERS = 8, DRAWS = 8, MILLION = 1000000, MANY_TASKS = 1 << 22 };
+enum { MOST_WORKERS = 8, WORKERS_OF_MANY = 4, DRAWS = 8, MILLION = 1000000, MANY_TASKS = 1 << 22 };
 
 /* ---- the job with durations of one common error longer, or shorter ---- */
 
@@ -168,17 +168,50 @@ struct trial { /* one common error, in one direction, or one draw of all own err
 };
 LUMOS_VECTOR_TYPE(range_trials, struct trial);
 
-/* What a thread runs trials with, `width` at once. */
+struct lumos_ranging {
+  struct range_trials trials;
+  uint64_t *names; /* by string, for draws */
+};
+
+/* ---- figures ---- */
+
+struct sides { /* squares, in ns, of how far a figure may be above, and below, what is predicted */
+  double up, down;
+};
+
+struct ranges {
+  struct lumos_job *job;
+  LUMOS_VECTOR(size_t) figures; /* metrics that get a range: of the timeline, then times of kernels */
+  size_t kinds;                 /* the first of these */
+  struct sides *sides;          /* by figure */
+  const char *largest;
+  double largest_share;
+  double step;        /* the mean of the job's steps, ns */
+  double steps_share; /* how far two means of so many steps lie apart, of that */
+  int32_t uncounted;
+  bool known, steps_alone;
+  struct lumos_breakdown breakdown; /* what no run changes of it, for all of them */
+};
+
+/* ---- runs of trials ---- */
+
+/* What a thread runs trials with, `width` at once. Names of figures are the job's strings; those that only a trial has
+ * come behind these. */
 struct worker {
   struct lumos_retiming retiming;
-  unsigned known; /* bit w: times of that one are in range */
+  struct lumos_run *runs;
+  struct lumos_strings *strings;
+  struct lumos_unrecorded *unrecorded;
+  unsigned known;                /* bit w: times of that one are in range */
+  double *values[LUMOS_RETIMED]; /* by figure: what that one makes of it; NAN: it does not say */
 };
 
 struct search {
+  const struct ranges *ranges;
   const struct lumos_engine *engine;
+  const struct lumos_stretches *stretches;
   struct range_trials trials;
-  struct lumos_retiming retiming;
-  struct lumos_run *runs; /* of a trial */
+  const struct lumos_retiming *retiming;
   struct worker *workers;
   size_t worker_count;
   unsigned width;
@@ -190,70 +223,6 @@ static const struct lumos_variant *variant_of(const struct search *search, size_
   struct lumos_variant *variant = trial->draws ? &trial->drawn.variant : &trial->shifted.variant;
   variant->context = trial->draws ? (void *)&trial->drawn : (void *)&trial->shifted;
   return variant;
-}
-
-static bool run_trials(void *context, size_t index, bool callers) {
-  struct search *search = context;
-  struct worker *worker = &search->workers[index];
-  size_t first = search->first + index * search->width;
-  (void)callers;
-  lumos_retiming_begin(&worker->retiming, search->width);
-  for (unsigned w = 0; w < search->width && first + w < search->trials.count; w++) {
-    lumos_retiming_change(&worker->retiming, search->engine, w, variant_of(search, first + w));
-  }
-  worker->known = lumos_retiming_run(&worker->retiming);
-  return true;
-}
-
-/* False: the job's run cannot be read. */
-static bool open_search(struct search *search) {
-  const struct lumos_job *job = search->engine->job;
-  size_t width = job->tasks.count > MANY_TASKS ? 1 : LUMOS_RETIMED;
-  size_t pieces = (search->trials.count + width - 1) / width;
-  struct lumos_engine engine;
-  struct lumos_error error = {0};
-  search->width = (unsigned)width;
-  search->runs = lumos_engine_room(search->engine, false);
-  lumos_engine_copy(&engine, search->engine);
-  bool done = lumos_retiming_make_ordered(&search->retiming, &engine, search->runs, &error);
-  lumos_engine_free(&engine);
-  size_t threads = lumos_parallel_threads(pieces < MOST_WORKERS ? pieces : MOST_WORKERS, job->threads);
-  search->worker_count = threads > 0 ? threads : 1;
-  search->workers = lumos_allocate(search->worker_count * sizeof *search->workers);
-  for (size_t w = 0; w < search->worker_count; w++) {
-    search->workers[w].retiming = lumos_retiming_beside(&search->retiming);
-  }
-  return done && search->retiming.usable;
-}
-
-static void close_search(struct search *search) {
-  for (size_t w = 0; w < search->worker_count; w++) {
-    lumos_retiming_rest(&search->workers[w].retiming);
-  }
-  free(search->workers);
-  free(search->runs);
-  lumos_retiming_free(&search->retiming);
-  lumos_vector_free(&search->trials);
-}
-
-/* The trial's runs; false: there are none. Trials are asked for in order. */
-static bool run_of_trial(struct search *search, size_t i, bool by_node) {
-  size_t at_once = search->worker_count * search->width, place = i % at_once;
-  struct worker *worker = &search->workers[place / search->width];
-  unsigned w = (unsigned)(place % search->width);
-  if (place == 0) {
-    size_t left = (search->trials.count - i + search->width - 1) / search->width;
-    search->first = i;
-    (void)lumos_parallel(left < search->worker_count ? left : search->worker_count, search->engine->job->threads,
-                         run_trials, search);
-  }
-  bool known = (worker->known >> w & 1) != 0;
-  if (known && by_node) {
-    lumos_retiming_nodes(&worker->retiming, search->engine, w, search->runs);
-  } else if (known) {
-    lumos_retiming_runs(&worker->retiming, search->engine, w, variant_of(search, i), search->runs);
-  }
-  return known;
 }
 
 static void find_trials(const struct lumos_job *job, struct range_trials *trials) {
@@ -303,25 +272,29 @@ static void find_draws(const struct lumos_job *job, uint64_t *names, struct rang
   }
 }
 
+struct lumos_ranging *lumos_ranging_open(const struct lumos_job *job) {
+  struct lumos_ranging *ranging = lumos_allocate_zeroed(1, sizeof *ranging);
+  if (!lumos_job_is_untied(job)) {
+    find_trials(job, &ranging->trials);
+    ranging->names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *ranging->names);
+    find_draws(job, ranging->names, &ranging->trials);
+  }
+  if (ranging->trials.count == 0) {
+    lumos_ranging_free(ranging);
+    return NULL;
+  }
+  return ranging;
+}
+
+void lumos_ranging_free(struct lumos_ranging *ranging) {
+  if (ranging != NULL) {
+    lumos_vector_free(&ranging->trials);
+    free(ranging->names);
+    free(ranging);
+  }
+}
+
 /* ---- what they do to the figures ---- */
-
-struct sides { /* squares, in ns, of how far a figure may be above, and below, what is predicted */
-  double up, down;
-};
-
-struct ranges {
-  struct lumos_job *job;
-  LUMOS_VECTOR(size_t) figures; /* metrics that get a range: of the timeline, then times of kernels */
-  size_t kinds;                 /* the first of these */
-  struct sides *sides;          /* by figure */
-  const char *largest;
-  double largest_share;
-  double step;        /* the mean of the job's steps, ns */
-  double steps_share; /* how far two means of so many steps lie apart, of that */
-  int32_t uncounted;
-  bool known, steps_alone;
-  struct lumos_breakdown breakdown; /* what no run changes of it, for all of them */
-};
 
 static double value_of(const struct lumos_metric *metric) { return lumos_decimal_value(metric->value); }
 
@@ -442,16 +415,17 @@ static void tell_source(struct ranges *ranges, const char *name, double share) {
 /* The figures of a run that is not the job's, in the order of those that are, and behind them the time of kinds.
  * Returns how many come before these. */
 static size_t figures_of(const struct ranges *ranges, const struct lumos_stretches *stretches,
-                         const struct lumos_run *runs, struct lumos_job *shadow) {
+                         const struct worker *worker, struct lumos_job *shadow) {
   struct lumos_timeline timeline;
   const struct lumos_breakdown *breakdown = &ranges->breakdown;
   *shadow = *ranges->job;
   memset(&shadow->metrics, 0, sizeof shadow->metrics);
   memset(&shadow->notes, 0, sizeof shadow->notes);
-  lumos_timeline_make(&timeline, shadow, runs, stretches);
+  shadow->strings = worker->strings;
+  lumos_timeline_make(&timeline, shadow, worker->runs, stretches);
   int64_t *kept = lumos_allocate(timeline.steps.count * sizeof *kept);
   struct lumos_idle *idle = lumos_allocate(timeline.steps.count * sizeof *idle);
-  lumos_write_timeline(shadow, &breakdown->coupling, &timeline, kept, idle, breakdown->unrecorded);
+  lumos_write_timeline(shadow, &breakdown->coupling, &timeline, kept, idle, worker->unrecorded);
   free(kept);
   free(idle);
   size_t kinds = shadow->metrics.count;
@@ -485,6 +459,110 @@ static size_t find_kind(const struct lumos_job *shadow, const struct lumos_metri
   return count;
 }
 
+/* Of the times of the job's steps alone, which are all figures then. */
+static void read_steps(const struct search *search, const struct worker *worker, double *values) {
+  const struct ranges *ranges = search->ranges;
+  struct lumos_timeline timeline;
+  lumos_timeline_make(&timeline, ranges->job, worker->runs, search->stretches);
+  for (size_t i = 0; i < ranges->figures.count; i++) {
+    uint32_t k = lumos_job_step(&timeline, ranges->job->metrics.items[ranges->figures.items[i]].scope.step);
+    values[i] = k == LUMOS_NONE ? NAN : (double)(timeline.job.items[k].end - timeline.job.items[k].start);
+  }
+  lumos_timeline_free(&timeline);
+}
+
+static void read_figures(const struct search *search, const struct worker *worker, double *values) {
+  enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing */
+  const struct ranges *ranges = search->ranges;
+  struct lumos_job shadow;
+  size_t kinds = figures_of(ranges, search->stretches, worker, &shadow);
+  for (size_t i = 0, next = 0; i < ranges->figures.count; i++) {
+    const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
+    next = i == ranges->kinds ? kinds : next;
+    size_t found =
+        i < ranges->kinds ? find_alike(&shadow, own, next, MOST_MISSING) : find_kind(&shadow, own, kinds, next);
+    values[i] = found == shadow.metrics.count ? NAN : value_of(&shadow.metrics.items[found]);
+    next = found == shadow.metrics.count ? next : found + 1;
+  }
+  lumos_vector_free(&shadow.metrics);
+}
+
+static bool run_trials(void *context, size_t index, bool callers) {
+  struct search *search = context;
+  struct worker *worker = &search->workers[index];
+  size_t first = search->first + index * search->width;
+  unsigned width = 0;
+  (void)callers; /* nobody is told */
+  lumos_retiming_begin(&worker->retiming, search->width);
+  for (; width < search->width && first + width < search->trials.count; width++) {
+    lumos_retiming_change(&worker->retiming, search->engine, width, variant_of(search, first + width));
+  }
+  worker->known = lumos_retiming_run(&worker->retiming);
+  for (unsigned w = 0; w < width && (worker->known >> w & 1) != 0; w++) {
+    if (search->stretches->places != NULL) {
+      lumos_retiming_nodes(&worker->retiming, search->engine, w, worker->runs);
+    } else {
+      lumos_retiming_runs(&worker->retiming, search->engine, w, variant_of(search, first + w), worker->runs);
+    }
+    (search->ranges->steps_alone ? read_steps : read_figures)(search, worker, worker->values[w]);
+  }
+  return true;
+}
+
+static void open_worker(struct worker *worker, const struct search *search) {
+  const struct ranges *ranges = search->ranges;
+  *worker = (struct worker){.retiming = lumos_retiming_beside(search->retiming),
+                            .runs = lumos_engine_room(search->engine, search->stretches->places != NULL),
+                            .strings = lumos_strings_copied(ranges->job->strings)};
+  if (!ranges->steps_alone) {
+    worker->unrecorded = lumos_unrecorded_beside(ranges->breakdown.unrecorded);
+  }
+  for (unsigned w = 0; w < search->width; w++) {
+    worker->values[w] = lumos_allocate(ranges->figures.count * sizeof *worker->values[w]);
+  }
+}
+
+static void open_search(struct search *search) {
+  const struct lumos_job *job = search->engine->job;
+  bool many = job->tasks.count > MANY_TASKS;
+  size_t width = many ? 1 : LUMOS_RETIMED, most = many ? WORKERS_OF_MANY : MOST_WORKERS;
+  size_t pieces = (search->trials.count + width - 1) / width;
+  search->width = (unsigned)width;
+  search->worker_count = lumos_parallel_threads(pieces < most ? pieces : most, job->threads);
+  search->workers = lumos_allocate(search->worker_count * sizeof *search->workers);
+  for (size_t w = 0; w < search->worker_count; w++) {
+    open_worker(&search->workers[w], search);
+  }
+}
+
+static void close_search(struct search *search) {
+  for (size_t i = 0; i < search->worker_count; i++) {
+    struct worker *worker = &search->workers[i];
+    lumos_retiming_rest(&worker->retiming);
+    free(worker->runs);
+    lumos_strings_free(worker->strings);
+    lumos_unrecorded_leave(worker->unrecorded);
+    for (unsigned w = 0; w < search->width; w++) {
+      free(worker->values[w]);
+    }
+  }
+  free(search->workers);
+}
+
+/* What a trial makes of the figures; NULL: it cannot run. Trials are asked for in order. */
+static const double *values_of_trial(struct search *search, size_t i) {
+  size_t at_once = search->worker_count * search->width, place = i % at_once;
+  struct worker *worker = &search->workers[place / search->width];
+  unsigned w = (unsigned)(place % search->width);
+  if (place == 0) {
+    size_t left = (search->trials.count - i + search->width - 1) / search->width;
+    search->first = i;
+    (void)lumos_parallel(left < search->worker_count ? left : search->worker_count, search->engine->job->threads,
+                         run_trials, search);
+  }
+  return (worker->known >> w & 1) != 0 ? worker->values[w] : NULL;
+}
+
 /* Of the runs of one common error, or of all draws, by figure: the sums of squares of how far they lie from the
  * prediction, by side, and how many do; and of the job's mean step. */
 struct group {
@@ -504,56 +582,22 @@ static void add_shift(struct sides *sum, struct sides *count, double shift) {
   *(shift > 0 ? &count->up : &count->down) += 1;
 }
 
-/* Of the times of the job's steps alone, which are all figures then. */
-static void add_steps(struct ranges *ranges, const struct lumos_stretches *stretches, const struct lumos_run *runs,
-                      struct group *group) {
-  struct lumos_timeline timeline;
+static void add_values(struct ranges *ranges, const double *values, struct group *group) {
   double moved = 0, steps = 0;
-  lumos_timeline_make(&timeline, ranges->job, runs, stretches);
+  lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
   for (size_t i = 0; i < ranges->figures.count; i++) {
     const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
-    uint32_t k = lumos_job_step(&timeline, own->scope.step);
-    if (k == LUMOS_NONE) {
+    if (isnan(values[i])) {
       group->sums[i] = (struct sides){NAN, NAN};
       continue;
     }
-    double length = (double)(timeline.job.items[k].end - timeline.job.items[k].start);
-    double shift = (length - value_of(own)) / group->deviations;
-    add_shift(&group->sums[i], &group->counts[i], shift);
-    if (own->scope.step != ranges->uncounted) {
-      moved += shift;
-      steps++;
-    }
-  }
-  lumos_timeline_free(&timeline);
-  add_shift(&group->step, &group->of, steps > 0 ? moved / steps : 0);
-}
-
-static void add_run(struct ranges *ranges, const struct lumos_stretches *stretches, const struct lumos_run *runs,
-                    struct group *group) {
-  enum { MOST_MISSING = 64 }; /* both stand in the same order, and few are missing */
-  struct lumos_job shadow;
-  double moved = 0, steps = 0;
-  lumos_string_id step_time = lumos_intern_text(ranges->job->strings, "step_time");
-  size_t kinds = figures_of(ranges, stretches, runs, &shadow);
-  for (size_t i = 0, next = 0; i < ranges->figures.count; i++) {
-    const struct lumos_metric *own = &ranges->job->metrics.items[ranges->figures.items[i]];
-    next = i == ranges->kinds ? kinds : next;
-    size_t found =
-        i < ranges->kinds ? find_alike(&shadow, own, next, MOST_MISSING) : find_kind(&shadow, own, kinds, next);
-    if (found == shadow.metrics.count) {
-      group->sums[i] = (struct sides){NAN, NAN}; /* the run does not say */
-      continue;
-    }
-    next = found + 1;
-    double shift = (value_of(&shadow.metrics.items[found]) - value_of(own)) / group->deviations;
+    double shift = (values[i] - value_of(own)) / group->deviations;
     add_shift(&group->sums[i], &group->counts[i], shift);
     if (own->name == step_time && is_of_job(own) && own->scope.step != ranges->uncounted) {
       moved += shift;
       steps++;
     }
   }
-  lumos_vector_free(&shadow.metrics);
   add_shift(&group->step, &group->of, steps > 0 ? moved / steps : 0);
 }
 
@@ -582,23 +626,23 @@ static bool ends_group(const struct range_trials *trials, size_t i) {
   return i + 1 == trials->count || trial[1].draws != trial->draws || (!trial->draws && trial[1].error != trial->error);
 }
 
-static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
-                     const struct lumos_stretches *stretches) {
-  struct search search = {.engine = engine};
+static void add_runs(struct ranges *ranges, const struct lumos_ranging *ranging, const struct lumos_engine *engine,
+                     const struct lumos_retiming *ordered, const struct lumos_stretches *stretches) {
+  struct search search = {
+      .ranges = ranges, .engine = engine, .stretches = stretches, .trials = ranging->trials, .retiming = ordered};
   struct lumos_job *job = ranges->job;
-  find_trials(job, &search.trials);
-  uint64_t *names = lumos_allocate_zeroed(lumos_strings_count(job->strings) + 1U, sizeof *names);
-  find_draws(job, names, &search.trials);
-  ranges->known = search.trials.count == 0 || open_search(&search);
+  ranges->known = ordered->usable;
   if (!ranges->steps_alone) {
     lumos_breakdown_open(&ranges->breakdown, job, 0);
   }
+  open_search(&search);
   struct group group = {.sums = NULL};
   for (size_t i = 0; i < search.trials.count && ranges->known; i++) {
     group = group.sums == NULL ? new_group(ranges->figures.count, &search.trials.items[i]) : group;
-    ranges->known = run_of_trial(&search, i, stretches->places != NULL);
+    const double *values = values_of_trial(&search, i);
+    ranges->known = values != NULL;
     if (ranges->known) {
-      (ranges->steps_alone ? add_steps : add_run)(ranges, stretches, search.runs, &group);
+      add_values(ranges, values, &group);
     }
     if (ends_group(&search.trials, i)) {
       close_group(ranges, &group, &search.trials.items[i]);
@@ -609,11 +653,10 @@ static void add_runs(struct ranges *ranges, const struct lumos_engine *engine,
     free(group.sums);
     free(group.counts);
   }
+  close_search(&search);
   if (!ranges->steps_alone) {
     lumos_breakdown_close(&ranges->breakdown);
   }
-  close_search(&search);
-  free(names);
 }
 
 /* ---- errors of the step as a whole ---- */
@@ -769,8 +812,9 @@ static void tell_largest(const struct ranges *ranges) {
   lumos_text_free(&text);
 }
 
-void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
-                        const struct lumos_stretches *stretches, struct lumos_metric_span span, bool steps_alone) {
+void lumos_write_ranges(struct lumos_job *job, const struct lumos_ranging *ranging, const struct lumos_engine *engine,
+                        const struct lumos_retiming *ordered, const struct lumos_stretches *stretches,
+                        struct lumos_metric_span span, bool steps_alone) {
   struct ranges ranges = {.job = job, .known = true, .steps_alone = steps_alone};
   ranges.step = lumos_mean_step(job, "step_time", LUMOS_METRIC_SIMULATED);
   ranges.uncounted = uncounted_step(job, LUMOS_METRIC_SIMULATED);
@@ -787,7 +831,9 @@ void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine
   find_figures(&ranges, span);
   ranges.sides = lumos_allocate_zeroed(ranges.figures.count, sizeof *ranges.sides);
   size_t told = job->metrics.count;
-  add_runs(&ranges, engine, stretches);
+  if (ranging != NULL) {
+    add_runs(&ranges, ranging, engine, ordered, stretches);
+  }
   struct sides whole = whole_squares(&ranges);
   if (ranges.known) {
     set_ranges(&ranges, whole);

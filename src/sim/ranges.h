@@ -4,17 +4,26 @@
 
 #include "sim/beside.h"
 #include "sim/metrics.h"
+#include "sim/retiming.h"
 
 /* Where the metrics of the simulated timeline stand in job->metrics. */
 struct lumos_metric_span {
   size_t first, end;
 };
 
+/* The runs of a changed job by which ranges are found, known before it runs: with other durations, in the order of the
+ * job's own run. NULL: nothing in it has an error of its own. O(tasks). */
+struct lumos_ranging;
+struct lumos_ranging *lumos_ranging_open(const struct lumos_job *job);
+void lumos_ranging_free(struct lumos_ranging *ranging); /* NULL is allowed */
+
 /* low and high of the times of all steps in `span`, and of kernels; metrics prediction_error, and a note that names the
  * largest of these; or a note that says why there is no range. Of jobs that a transform changed, after their run:
- * job->runs. steps_alone: of the job's step_time alone; stretches may then be for runs by node. */
-void lumos_write_ranges(struct lumos_job *job, const struct lumos_engine *engine,
-                        const struct lumos_stretches *stretches, struct lumos_metric_span span, bool steps_alone);
+ * job->runs; `ordered`: that run, read in its order, where there is a ranging. steps_alone: of the job's step_time
+ * alone; stretches may then be for runs by node. */
+void lumos_write_ranges(struct lumos_job *job, const struct lumos_ranging *ranging, const struct lumos_engine *engine,
+                        const struct lumos_retiming *ordered, const struct lumos_stretches *stretches,
+                        struct lumos_metric_span span, bool steps_alone);
 
 /* How much of the step, as a share of it, is spent otherwise than it was measured. */
 struct lumos_change {

@@ -10,38 +10,32 @@ static const int64_t never = INT64_MIN / 2; /* a lag can be added */
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
-static bool make(struct lumos_retiming *retiming, struct lumos_engine *engine, const struct lumos_engine_order *asked,
-                 struct lumos_run *runs, struct lumos_error *error) {
+bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_retiming *ordered, struct lumos_engine *engine,
+                         const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
   const struct lumos_job *job = engine->job;
+  struct lumos_retiming *made[] = {retiming, ordered};
   struct lumos_bounds links = {0};
   struct lumos_order found = {0};
   const bool countable = 2 * (uint64_t)job->tasks.count + job->collectives.count < UINT32_MAX - 2;
+  const bool noted = countable && (retiming != NULL || ordered != NULL);
   struct lumos_engine_order order = *asked;
-  order.notes.links = countable ? &links : NULL;
-  order.notes.order = countable ? &found : NULL;
+  order.notes.links = noted ? &links : NULL;
+  order.notes.order = noted ? &found : NULL;
   bool done = lumos_engine_do(engine, &order, runs, error);
   lumos_engine_rest(engine);
-  if (done && countable) {
-    lumos_retiming_read(retiming, engine, &links, &found, runs, asked->nodes_only);
+  for (int i = 0; i < 2; i++) {
+    if (made[i] != NULL) {
+      *made[i] = (struct lumos_retiming){.job = job, .ordered = i == 1};
+    }
+    if (made[i] != NULL && done && countable) {
+      lumos_retiming_read(made[i], engine, &links, &found, runs, asked->nodes_only);
+    }
   }
   lumos_vector_free(&links);
   lumos_vector_free(&found.touches);
   lumos_vector_free(&found.transfers);
   lumos_vector_free(&found.rooms);
   return done;
-}
-
-bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
-                         const struct lumos_engine_order *asked, struct lumos_run *runs, struct lumos_error *error) {
-  *retiming = (struct lumos_retiming){.job = engine->job};
-  return make(retiming, engine, asked, runs, error);
-}
-
-bool lumos_retiming_make_ordered(struct lumos_retiming *retiming, struct lumos_engine *engine, struct lumos_run *runs,
-                                 struct lumos_error *error) {
-  const struct lumos_engine_order order = {.variant = NULL};
-  *retiming = (struct lumos_retiming){.job = engine->job, .ordered = true};
-  return make(retiming, engine, &order, runs, error);
 }
 
 void lumos_retiming_free(struct lumos_retiming *retiming) {

@@ -68,18 +68,15 @@ struct lumos_retiming {
   int64_t changed[LUMOS_RETIMED];     /* all lags together, at most; beyond what adds up safely: LUMOS_ABSENT */
 };
 
-/* Run the engine in this order and read the run's rows. The engine rests afterwards. False:
- * the run fails. */
-bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_engine *engine,
+/* Run the engine in this order and read the run's rows; `ordered`: the same in the run's order, for variants that leave
+ * hand-overs as they are. Either may be NULL. The engine rests afterwards. False: the run fails. */
+bool lumos_retiming_make(struct lumos_retiming *retiming, struct lumos_retiming *ordered, struct lumos_engine *engine,
                          const struct lumos_engine_order *asked, struct lumos_run *runs,
                          struct lumos_error *error) LUMOS_MUST_CHECK;
 /* What lumos_retiming_make does with the notes of a run. */
 void lumos_retiming_read(struct lumos_retiming *retiming, const struct lumos_engine *engine,
                          const struct lumos_bounds *links, const struct lumos_order *order,
                          const struct lumos_run *runs, bool by_node);
-/* The same in the run's order, for variants that leave hand-overs as they are; runs[0..tasks.count) are filled. */
-bool lumos_retiming_make_ordered(struct lumos_retiming *retiming, struct lumos_engine *engine, struct lumos_run *runs,
-                                 struct lumos_error *error) LUMOS_MUST_CHECK;
 void lumos_retiming_free(struct lumos_retiming *retiming);
 /* To find times beside another, which has to outlive it: rows are shared. lumos_retiming_rest frees it. */
 struct lumos_retiming lumos_retiming_beside(const struct lumos_retiming *retiming);

@@ -51,7 +51,8 @@ struct runs {
   const struct lumos_timeline *measured;
   struct lumos_holds holds;
   bool opportunities, steps_alone;
-  struct lumos_retiming retiming;
+  struct lumos_ranging *ranging;           /* NULL: of the recorded job, or there is nothing to find ranges by */
+  struct lumos_retiming retiming, ordered; /* for opportunities, for ranges */
   struct lumos_replay replay;
   struct lumos_transplant *transplant;
   struct lumos_error errors[3];
@@ -62,10 +63,9 @@ enum { KEPT, REPLAYED, TRANSPLANTED };
 static bool keep(struct runs *runs, struct lumos_error *error) {
   struct lumos_job *job = runs->job;
   const struct lumos_engine_order order = {.notes = {.holds = &runs->holds, .bindings = job->bindings}};
-  bool done = runs->opportunities ? lumos_retiming_make(&runs->retiming, runs->engine, &order, job->runs.items, error)
-                                  : lumos_engine_do(runs->engine, &order, job->runs.items, error);
-  lumos_engine_rest(runs->engine);
-  return done;
+  return lumos_retiming_make(runs->opportunities ? &runs->retiming : NULL,
+                             runs->ranging != NULL ? &runs->ordered : NULL, runs->engine, &order, job->runs.items,
+                             error);
 }
 
 static bool do_run(void *context, size_t index, bool callers) {
@@ -160,7 +160,10 @@ static bool write_metrics(struct runs *runs, const struct lumos_hardware *hardwa
   lumos_write_memory(job, hardware);
   lumos_write_annotations(job, told, stretches);
   if (edited) {
-    lumos_write_ranges(job, runs->engine, runs->steps_alone ? &runs->ends : stretches, span, runs->steps_alone);
+    lumos_write_ranges(job, runs->ranging, runs->engine, &runs->ordered, runs->steps_alone ? &runs->ends : stretches,
+                       span, runs->steps_alone);
+    lumos_retiming_free(&runs->ordered);
+    runs->ordered = (struct lumos_retiming){.job = NULL};
   }
   lumos_breakdown_close(&breakdown);
   lumos_timeline_free(&simulated);
@@ -212,6 +215,7 @@ static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation
                       .ends = stretches,
                       .measured = &measured,
                       .opportunities = simulation->opportunities && simulation->model == LUMOS_MODEL_LUMOS,
+                      .ranging = lumos_job_edited(job) ? lumos_ranging_open(job) : NULL,
                       .steps_alone = simulation->steps_alone};
   runs.ends.places = engine.unordered ? NULL : engine.node_of;
   bool done = run_all(&runs, error) && write_metrics(&runs, hardware, error);
@@ -226,6 +230,8 @@ static bool run_and_measure(struct lumos_job *job, const struct lumos_simulation
     }
     lumos_write_opportunities(job, &engine, &runs.retiming, job->bindings, &stretches, errors);
   }
+  lumos_ranging_free(runs.ranging);
+  lumos_retiming_free(&runs.ordered);
   lumos_retiming_free(&runs.retiming);
   lumos_transplant_free(runs.transplant);
   lumos_replay_free(&runs.replay);

@@ -16,6 +16,7 @@
 #include "graph/graph.h"
 #include "sim/clock.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   LOST_ONE_IN = 20, /* launches. Measured: whole recordings lack the rows of up to one in 200 */
@@ -102,6 +103,14 @@ static void find_annotations(struct lumos_unrecorded *unrecorded) {
   }
 }
 
+static uint32_t *new_cursors(const struct lumos_job *job) {
+  uint32_t lanes = 0;
+  for (size_t r = 0; r < job->ranks.count; r++) {
+    lanes = job->ranks.items[r].lane_count > lanes ? job->ranks.items[r].lane_count : lanes;
+  }
+  return lumos_allocate((lanes + 1) * sizeof(uint32_t));
+}
+
 struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
   struct lumos_unrecorded *unrecorded = lumos_allocate_zeroed(1, sizeof *unrecorded);
   unrecorded->job = job;
@@ -118,10 +127,6 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
   }
   unrecorded->turn = lumos_allocate(job->tasks.count * sizeof *unrecorded->turn);
   unrecorded->launches = lumos_allocate_zeroed(job->ranks.count, sizeof *unrecorded->launches);
-  uint32_t lanes = 0;
-  for (size_t r = 0; r < job->ranks.count; r++) {
-    lanes = job->ranks.items[r].lane_count > lanes ? job->ranks.items[r].lane_count : lanes;
-  }
   for (size_t l = 0; l < job->lanes.count; l++) {
     if (job->lanes.items[l].kind == LUMOS_STREAM) {
       find_launches(unrecorded, &job->lanes.items[l]);
@@ -133,8 +138,25 @@ struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job) {
     }
   }
   find_annotations(unrecorded);
-  unrecorded->cursors = lumos_allocate((lanes + 1) * sizeof *unrecorded->cursors);
+  unrecorded->cursors = new_cursors(job);
   return unrecorded;
+}
+
+struct lumos_unrecorded *lumos_unrecorded_beside(const struct lumos_unrecorded *unrecorded) {
+  struct lumos_unrecorded *beside = lumos_copied(unrecorded, 1, sizeof *beside);
+  memset(&beside->lost, 0, sizeof beside->lost);
+  memset(&beside->found, 0, sizeof beside->found);
+  beside->cursors = new_cursors(beside->job);
+  return beside;
+}
+
+void lumos_unrecorded_leave(struct lumos_unrecorded *beside) {
+  if (beside != NULL) {
+    free(beside->cursors);
+    lumos_vector_free(&beside->lost);
+    lumos_vector_free(&beside->found);
+    free(beside);
+  }
 }
 
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded) {
@@ -142,11 +164,8 @@ void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded) {
   free(unrecorded->turn);
   free(unrecorded->launches);
   free(unrecorded->annotated);
-  free(unrecorded->cursors);
   lumos_vector_free(&unrecorded->holds);
-  lumos_vector_free(&unrecorded->lost);
-  lumos_vector_free(&unrecorded->found);
-  free(unrecorded);
+  lumos_unrecorded_leave(unrecorded);
 }
 
 void lumos_unrecorded_on(struct lumos_unrecorded *unrecorded, const struct lumos_run *runs) {

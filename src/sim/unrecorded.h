@@ -16,6 +16,9 @@ struct lumos_unrecorded;
 /* What all timelines of a job need. O(tasks). */
 struct lumos_unrecorded *lumos_unrecorded_open(const struct lumos_job *job);
 void lumos_unrecorded_close(struct lumos_unrecorded *unrecorded);
+/* The same for a thread beside, which leaves it before it is closed. */
+struct lumos_unrecorded *lumos_unrecorded_beside(const struct lumos_unrecorded *unrecorded);
+void lumos_unrecorded_leave(struct lumos_unrecorded *beside); /* NULL is allowed */
 
 /* The timeline of `runs`, NULL: as measured; then a rank, and then its rests, in order: nothing runs on its streams in
  * [from, to), and work starts at `to`, or none does any more. O(tasks) for all rests of a rank. */

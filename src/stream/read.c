@@ -308,10 +308,33 @@ static bool finish(struct lumos_reader *reader) {
 
 static bool is_blank(const char *line) { return *lumos_json_blank(line) == '\0'; }
 
+#define TELL(index, vector)                                                                    \
+  do {                                                                                         \
+    size_t capacity = (vector).capacity * sizeof *(vector).items,                              \
+           soon = (vector).count * sizeof *(vector).items + SOON;                              \
+    lumos_ahead_tell(reader->ahead, index, (vector).items, soon < capacity ? soon : capacity); \
+  } while (0)
+
+/* Room that is entered while what comes before it is read. */
+static void go_ahead(struct lumos_reader *reader) {
+  enum { BEGIN = 1 << 20, SOON = 64 << 20 }; /* tasks; bytes */
+  const struct lumos_job *job = reader->job;
+  if (reader->ahead == NULL && reader->threads != 1 && job->tasks.count > BEGIN) {
+    reader->ahead = lumos_ahead_begin(reader->threads);
+    reader->threads = 1; /* begun once, or not at all */
+  }
+  TELL(0, job->tasks);
+  TELL(1, job->details);
+  TELL(2, job->timings);
+  TELL(3, job->spans);
+  TELL(4, job->runs);
+}
+
 enum { LINES_BETWEEN_LOOKS = 1024 };
 
-static void show_progress(const struct lumos_reader *reader) {
+static void show_progress(struct lumos_reader *reader) {
   if (reader->lines.number % LINES_BETWEEN_LOOKS == 0) {
+    go_ahead(reader);
     const char *slash = strrchr(reader->name, '/');
     uint64_t consumed = 0;
     uint64_t size = 0;
@@ -334,6 +357,8 @@ static bool read_lines(struct lumos_reader *reader) {
       return false;
     }
   }
+  lumos_ahead_end(reader->ahead);
+  reader->ahead = NULL;
   return more == 0 && finish(reader);
 }
 
@@ -400,6 +425,7 @@ static void begin(struct lumos_reader *reader) {
 }
 
 static void release(struct lumos_reader *reader) {
+  lumos_ahead_end(reader->ahead);
   lumos_remembered_finish(&reader->remembered);
   lumos_lines_finish(&reader->lines);
   lumos_vector_free(&reader->unknown_keys);
@@ -418,6 +444,7 @@ struct lumos_job *lumos_stream_read(struct lumos_input *input, const char *name,
   if (options != NULL) {
     reader.edited = options->edited;
     reader.watcher = options->watcher;
+    reader.threads = options->threads;
   }
   begin(&reader);
   lumos_lines_begin(&reader.lines, input, name);

@@ -12,6 +12,7 @@
 #ifndef LUMOS_STREAM_READER_H
 #define LUMOS_STREAM_READER_H
 
+#include "base/ahead.h"
 #include "base/json.h"
 #include "base/numbering.h"
 #include "base/text.h"
@@ -64,6 +65,8 @@ struct lumos_reader {
   bool edited;      /* --edited */
   struct lumos_error *error;
   struct lumos_watcher watcher;
+  size_t threads;
+  struct lumos_ahead *ahead; /* of the job's largest arrays, once they are large */
   struct lumos_lines lines;
 
   /* The line at hand. */

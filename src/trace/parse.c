@@ -119,7 +119,8 @@ static void add_history(const struct lumos_trace_options *options, const struct 
 static const char *shown_name(const char *path) { return strcmp(path, "-") == 0 ? "standard input" : path; }
 
 static bool read_stream(struct reading *reading, struct lumos_input *input) {
-  const struct lumos_read_options options = {.edited = reading->options.edited, .watcher = reading->options.watcher};
+  const struct lumos_read_options options = {
+      .edited = reading->options.edited, .threads = reading->options.threads, .watcher = reading->options.watcher};
   struct lumos_job *job = lumos_stream_read(input, shown_name(reading->path), &options, &reading->error);
   if (job == NULL) {
     return false;
@@ -183,6 +184,7 @@ static bool read_files(struct parsing *parsing) {
   struct reading *readings = lumos_allocate_zeroed(count, sizeof *readings);
   for (size_t i = 0; i < count; i++) {
     readings[i].options = *parsing->options;
+    readings[i].options.threads = count > 1 ? 1 : parsing->options->threads; /* they are read side by side */
     readings[i].path = parsing->paths.items[i];
     readings[i].keep_stage = parsing->keep_stage;
   }

@@ -1,6 +1,7 @@
 #include "transform/contend.h"
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "cost/held.h"
 #include "cost/passages.h"
 #include "sim/engine.h"
@@ -63,8 +64,8 @@ static double *sms_of(const struct lumos_contend *contend, const struct lumos_pl
 static double *held_in(const struct simulated *simulated, const double *shares) {
   double *held = lumos_held_beside(simulated->job, simulated->runs, simulated->sms);
   for (size_t t = 0; t < simulated->job->tasks.count; t++) {
-    double beside = shares[t] * (double)simulated->runs[t].dur;
     if (held[t] != 0) {
+      double beside = shares[t] * (double)simulated->runs[t].dur;
       held[t] = beside > 0 ? held[t] / beside : 0;
     }
   }
@@ -91,21 +92,41 @@ static struct lumos_overlaps no_overlaps(const struct lumos_job *job) {
   return overlaps;
 }
 
-static void open_simulated(struct simulated *simulated, const struct lumos_contend *contend,
-                           const struct lumos_job *job, const struct lumos_contending *where) {
-  const struct lumos_nodes nodes = {where->node_size, false};
-  *simulated = (struct simulated){.job = job, .communicates = communicates(job)};
-  if (!simulated->communicates) {
-    return;
+/* The engine, and beside it what its runs are looked at with. */
+struct opening {
+  struct simulated *simulated;
+  const struct lumos_contend *contend;
+  const struct lumos_contending *where;
+};
+enum { OPEN_ENGINE, OPEN_REST, OPENINGS };
+
+static bool open_one(void *context, size_t index, bool callers) {
+  struct opening *opening = context;
+  struct simulated *simulated = opening->simulated;
+  const struct lumos_job *job = simulated->job;
+  (void)callers; /* nobody is told */
+  if (index == OPEN_ENGINE) {
+    lumos_engine_prepare(&simulated->engine, job, LUMOS_MODEL_LUMOS);
+    simulated->runs = lumos_engine_room(&simulated->engine, false);
+    return true;
   }
-  lumos_engine_prepare(&simulated->engine, job, LUMOS_MODEL_LUMOS);
-  simulated->runs = lumos_engine_room(&simulated->engine, false);
+  const struct lumos_nodes nodes = {opening->where->node_size, false};
   simulated->placing = lumos_placing_of(job, &nodes);
-  simulated->links = lumos_links_of(where->device);
-  simulated->sms = sms_of(contend, &simulated->placing, where);
+  simulated->links = lumos_links_of(opening->where->device);
+  simulated->sms = sms_of(opening->contend, &simulated->placing, opening->where);
   simulated->computing = lumos_find_computing(job);
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     simulated->contenders[with] = lumos_find_contender(job, with);
+  }
+  return true;
+}
+
+static void open_simulated(struct simulated *simulated, const struct lumos_contend *contend,
+                           const struct lumos_job *job, const struct lumos_contending *where) {
+  struct opening opening = {simulated, contend, where};
+  *simulated = (struct simulated){.job = job, .communicates = communicates(job)};
+  if (simulated->communicates) {
+    (void)lumos_parallel(OPENINGS, job->threads, open_one, &opening);
   }
 }
 
@@ -123,27 +144,50 @@ static void close_simulated(struct simulated *simulated) {
   lumos_engine_free(&simulated->engine);
 }
 
+/* What a run shows, in pieces that need nothing of each other. */
+struct finding {
+  const struct simulated *simulated;
+  const int64_t *lengths;
+  struct lumos_overlaps overlaps;
+};
+enum { FIND_SLOWED, FIND_HELD, FIND_TRANSFERRING, FIND_SHARES = FIND_TRANSFERRING + LUMOS_CONTENDERS };
+enum { FINDINGS = FIND_SHARES + LUMOS_CONTENDERS - 1 }; /* what is held needs the first shares, and finds them */
+
+static bool find_one(void *context, size_t index, bool callers) {
+  struct finding *finding = context;
+  const struct simulated *simulated = finding->simulated;
+  struct lumos_overlaps *overlaps = &finding->overlaps;
+  if (index == FIND_SLOWED) {
+    overlaps->slowed = lumos_slowed_transfers(&simulated->placing, &simulated->links, simulated->runs);
+  } else if (index == FIND_HELD) {
+    overlaps->shares[0] = shares_in(simulated, NULL, 0);
+    overlaps->held = held_in(simulated, overlaps->shares[0]);
+  } else if (index < FIND_SHARES) {
+    int with = (int)index - FIND_TRANSFERRING;
+    overlaps->transferring[with] = shares_in(simulated, finding->lengths, with);
+  } else {
+    int with = (int)index - FIND_SHARES + 1;
+    overlaps->shares[with] = shares_in(simulated, NULL, with);
+  }
+  (void)callers; /* nobody is told */
+  return true;
+}
+
 /* Without shares: the job cannot run; then nobody will see what it takes. */
 static struct lumos_overlaps find_overlaps(struct simulated *simulated) {
-  const struct lumos_engine_order order = {.variant = NULL};
+  const struct lumos_engine_order order = {.on_streams_only = true};
   struct lumos_error error = {0};
-  struct lumos_overlaps overlaps = {.held = NULL};
+  struct finding finding = {.simulated = simulated};
   if (!simulated->communicates) {
     return no_overlaps(simulated->job);
   }
-  bool done = lumos_engine_do(&simulated->engine, &order, simulated->runs, &error);
-  lumos_engine_rest(&simulated->engine); /* what comes takes as much memory again */
-  if (done) {
+  if (lumos_engine_do(&simulated->engine, &order, simulated->runs, &error)) {
     int64_t *lengths = lumos_transfer_lengths(&simulated->placing, simulated->runs);
-    for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-      overlaps.shares[with] = shares_in(simulated, NULL, with);
-      overlaps.transferring[with] = shares_in(simulated, lengths, with);
-    }
+    finding.lengths = lengths;
+    (void)lumos_parallel(FINDINGS, simulated->job->threads, find_one, &finding);
     free(lengths);
-    overlaps.held = held_in(simulated, overlaps.shares[0]);
-    overlaps.slowed = lumos_slowed_transfers(&simulated->placing, &simulated->links, simulated->runs);
   }
-  return overlaps;
+  return finding.overlaps;
 }
 
 /* ---- what was ---- */
@@ -305,48 +349,35 @@ static double left(const struct lumos_contend *contend, const struct lumos_task 
   return speed_left(lost);
 }
 
-/* What is left of it now. What it loses beyond what it lost, it loses as unevenly as others of its kind. */
-static double left_now(const struct lumos_contend *contend, const struct lumos_task *task,
-                       const struct lumos_overlaps *overlaps, uint32_t at, uint32_t like, size_t draw) {
-  double sum = 0;
-  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
-    struct beside is = beside_of(overlaps, with, at, &contend->is),
-                  was = beside_of(&contend->overlaps, with, like, &contend->is);
-    double lost = lost_beside(contend, task, with, &is, ON_AVERAGE),
-           before = lost_beside(contend, task, with, &was, ON_AVERAGE);
-    double more = lost > before ? (lost - before) / lost : 0;
-    sum += (1 - more) * lost + (more > 0 ? more * lost_beside(contend, task, with, &is, draw) : 0);
-  }
-  return speed_left(sum);
-}
+/* In which order kernels draw what they lose. */
+struct drawing {
+  const struct lumos_job *job;
+  uint64_t *hashes; /* of names, whose ids depend on the order of reading; 0: not computed */
+  uint32_t *nth;    /* by name: how many of the rank's have drawn */
+  uint32_t *rank;   /* ... and which rank that is, and one more */
+};
 
-static bool computes(const struct lumos_job *job, const struct lumos_task *task) {
-  return lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
-}
-
-static uint32_t like_of(const uint32_t *likes, uint32_t task) { return likes == NULL ? task : likes[task]; }
-
-/* Of each task that computes, which of the ratios of what such kernels lose it has. The caller frees it. */
-static uint8_t *draw_ratios(const struct lumos_job *job) {
-  uint8_t *draws = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+static struct drawing begin_drawing(const struct lumos_job *job) {
   size_t names = (size_t)lumos_strings_count(job->strings) + 1;
-  uint64_t *hashes = lumos_allocate_zeroed(names, sizeof *hashes); /* ids depend on the order of reading */
-  uint32_t *nth = lumos_allocate_zeroed(names, sizeof *nth), *rank_of = lumos_allocate_zeroed(names, sizeof *rank_of);
-  for (uint32_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    if (!computes(job, task)) {
-      continue;
-    }
-    uint32_t name = task->name, rank = lumos_rank_of(job, task);
-    hashes[name] = hashes[name] == 0 ? lumos_hash_text(lumos_string(job->strings, name)) : hashes[name];
-    nth[name] = rank_of[name] == rank + 1 ? nth[name] + 1 : 0;
-    rank_of[name] = rank + 1;
-    draws[t] = (uint8_t)lumos_uneven_draw((uint64_t)job->ranks.items[rank].rank, hashes[name], nth[name]);
+  return (struct drawing){job, lumos_allocate_zeroed(names, sizeof(uint64_t)),
+                          lumos_allocate_zeroed(names, sizeof(uint32_t)),
+                          lumos_allocate_zeroed(names, sizeof(uint32_t))};
+}
+
+static size_t draw_ratio(struct drawing *drawing, const struct lumos_task *task) {
+  uint32_t name = task->name, rank = lumos_rank_of(drawing->job, task);
+  if (drawing->hashes[name] == 0) {
+    drawing->hashes[name] = lumos_hash_text(lumos_string(drawing->job->strings, name));
   }
-  free(hashes);
-  free(nth);
-  free(rank_of);
-  return draws;
+  drawing->nth[name] = drawing->rank[name] == rank + 1 ? drawing->nth[name] + 1 : 0;
+  drawing->rank[name] = rank + 1;
+  return lumos_uneven_draw((uint64_t)drawing->job->ranks.items[rank].rank, drawing->hashes[name], drawing->nth[name]);
+}
+
+static void end_drawing(struct drawing *drawing) {
+  free(drawing->hashes);
+  free(drawing->nth);
+  free(drawing->rank);
 }
 
 static void note_error(const struct lumos_contend *contend, struct lumos_job *job) {
@@ -402,45 +433,59 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
   }
 }
 
-/* What a job would take without contention, ns. */
+/* A kernel, and what it would take alone, above 0, ns. */
 struct alone {
-  const uint32_t *likes; /* as of lumos_contend_end */
-  double *kernels;       /* by task; 0: it keeps its time */
-  double *transfers;     /* by collective: transfers_alone */
-  uint8_t *draws;        /* by task: draw_ratios */
+  uint32_t task;
+  uint32_t like; /* in the job before the change; LUMOS_NONE: none */
+  size_t draw;   /* which of the ratios of what such kernels lose it has */
+  double ns;
 };
+LUMOS_VECTOR_TYPE(alones, struct alone);
 
-static struct alone find_alone(const struct lumos_contend *contend, const struct lumos_job *job,
-                               const uint32_t *likes) {
-  struct alone alone = {likes, lumos_allocate_zeroed(job->tasks.count + 1, sizeof *alone.kernels),
-                        transfers_alone(contend, job, likes), draw_ratios(job)};
+static void find_alone(struct alones *alone, const struct lumos_contend *contend, const struct lumos_job *job,
+                       const uint32_t *likes) {
+  struct drawing drawing = begin_drawing(job);
   for (uint32_t t = 0; t < job->tasks.count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
-    if (computes(job, task)) {
-      alone.kernels[t] = (double)lumos_own_times(job, t).dur * left(contend, task, like_of(likes, t));
+    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
+      uint32_t like = likes == NULL ? t : likes[t];
+      double ns = (double)lumos_own_times(job, t).dur * left(contend, task, like);
+      size_t draw = draw_ratio(&drawing, task);
+      if (ns > 0) {
+        lumos_vector_push(alone, ((struct alone){t, like, draw, ns}));
+      }
     }
   }
-  return alone;
+  end_drawing(&drawing);
 }
 
-static void free_alone(struct alone *alone) {
-  free(alone->kernels);
-  free(alone->transfers);
-  free(alone->draws);
+/* What is left of its speed now. What it loses beyond what it lost, it loses as unevenly as others of its kind. */
+static double left_now(const struct lumos_contend *contend, const struct lumos_task *task,
+                       const struct lumos_overlaps *overlaps, const struct alone *kernel) {
+  double sum = 0;
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    struct beside is = beside_of(overlaps, with, kernel->task, &contend->is),
+                  was = beside_of(&contend->overlaps, with, kernel->like, &contend->is);
+    double lost = lost_beside(contend, task, with, &is, ON_AVERAGE),
+           before = lost_beside(contend, task, with, &was, ON_AVERAGE);
+    double more = lost > before ? (lost - before) / lost : 0;
+    sum += (1 - more) * lost + (more > 0 ? more * lost_beside(contend, task, with, &is, kernel->draw) : 0);
+  }
+  return speed_left(sum);
 }
 
-/* Once they are longer, communication that lasts as long covers less of them. False: the job cannot run. */
+/* Once they are longer, communication that lasts as long covers less of them. Kernels that are not in `alone` keep
+ * their time. False: the job cannot run. */
 static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job, struct simulated *simulated,
-                     const struct alone *alone, double step, struct change *change) {
+                     const struct alones *alone, const double *transfers, double step, struct change *change) {
   struct lumos_overlaps overlaps = find_overlaps(simulated);
   bool done = overlaps.shares[0] != NULL;
-  for (uint32_t t = 0; t < job->tasks.count && done; t++) {
-    if (!(alone->kernels[t] > 0)) {
-      continue;
-    }
+  for (size_t i = 0; i < alone->count && done; i++) {
+    const struct alone *kernel = &alone->items[i];
+    uint32_t t = kernel->task;
     struct lumos_task *task = &job->tasks.items[t];
     struct lumos_times own = lumos_own_times(job, t);
-    double to = alone->kernels[t] / left_now(contend, task, &overlaps, t, like_of(alone->likes, t), alone->draws[t]);
+    double to = kernel->ns / left_now(contend, task, &overlaps, kernel);
     int64_t dur = llround((double)own.dur + step * (to - (double)own.dur));
     count_change(change, own.dur, dur);
     if (dur != own.dur) {
@@ -450,7 +495,7 @@ static bool lengthen(const struct lumos_contend *contend, struct lumos_job *job,
     }
   }
   if (done) {
-    slow_transfers(contend, job, alone->transfers, overlaps.slowed, step, change);
+    slow_transfers(contend, job, transfers, overlaps.slowed, step, change);
   }
   free_overlaps(&overlaps);
   return done;
@@ -463,7 +508,9 @@ void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *
     note_error(contend, job);
     return;
   }
-  struct alone alone = find_alone(contend, job, likes);
+  struct alones alone = {0};
+  find_alone(&alone, contend, job, likes);
+  double *transfers = transfers_alone(contend, job, likes);
   struct simulated simulated;
   open_simulated(&simulated, contend, job, &contend->is);
   bool done = true, near = false;
@@ -471,12 +518,13 @@ void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *
     /* Who comes first to a collective waits, beside which its kernels take longer, so that next time another one comes
      * first: only half of the way at a time comes to rest between. */
     struct change change = {0, 0};
-    done = lengthen(contend, job, &simulated, &alone, i == 0 ? 1 : 0.5, &change);
+    done = lengthen(contend, job, &simulated, &alone, transfers, i == 0 ? 1 : 0.5, &change);
     near = change.changed <= NEAR * change.all;
   }
   close_simulated(&simulated);
   note_error(contend, job);
-  free_alone(&alone);
+  free(transfers);
+  lumos_vector_free(&alone);
 }
 
 double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task) {

@@ -162,11 +162,12 @@ static void compare_all(struct lumos_job *job, struct outcome *outcome) {
   struct lumos_held bindings = {0};
   const struct lumos_engine_order order = {.notes = {.bindings = &bindings}};
   const struct lumos_variant as_it_is = {.context = NULL};
-  if (lumos_retiming_make_ordered(&trial.ordered, &trial.engine, trial.runs, &error)) {
+  bool done = lumos_retiming_make(&trial.retiming, &trial.ordered, &trial.engine, &order, trial.runs, &error);
+  if (done) {
     assert_true(trial.ordered.usable);
     compare_ordered(&trial, &as_it_is, "as it is");
   }
-  if (lumos_retiming_make(&trial.retiming, &trial.engine, &order, trial.runs, &error) && trial.retiming.usable) {
+  if (done && trial.retiming.usable) {
     compare_works(&trial, &works, usual, 0, LUMOS_RETIMED);
     compare_works(&trial, &works, usual, 500000, 1);
     compare_works(&trial, &works, usual, 900000, LUMOS_RETIMED);
