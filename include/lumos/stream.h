@@ -118,10 +118,11 @@
  *   task.event       on calls that record an event or make a stream wait for one: the call's own stream and the event.
  *   task.wait        on a CPU call that waits: for the last task enqueued on `lane` (on stream), on every lane of the
  *                    rank (device), before the `record` call (event), or launched by the call itself (self). On a call
- *                    with event.op "wait" the *stream* event.lane waits, not the CPU, for what preceded `record`;
- *                    there is no residual. residual: measured end - max(measured start, awaited end), at least 0;
- *                    absent while nothing awaited is known: then dur is kept. A lane that graph found out for a wait
- *                    has an inferred host_wait dep beside it, and goes when graph's work is dropped.
+ *                    with event.op "wait" the *stream* event.lane waits, not the CPU, for what preceded `record`,
+ *                    and what that stream waited for by then; there is no residual. residual: measured end -
+ *                    max(measured start, awaited end), at least 0; absent while nothing awaited is known: then dur is
+ *                    kept. A lane that graph found out for a wait has an inferred host_wait dep beside it, and goes
+ *                    when graph's work is dropped.
  *   before           on the CPU, across threads: a launch, a record and a stream's wait take effect when their call
  *                    ends (a blocking copy, which waits on self, when it starts); a host wait looks when it starts.
  *                    What took effect no later than that instant came before.

@@ -55,9 +55,12 @@ bool lumos_edge_believe(const struct lumos_rank_graph *graph, const struct lumos
 
 /* What a stream waits for at the end of its queue. */
 struct pending {
+  int64_t at; /* since when */
   uint32_t source;
   uint32_t place; /* how many tasks were on the stream */
   uint32_t next;  /* in the list, or LUMOS_NONE */
+  size_t edge;    /* to what comes next on the stream */
+  bool recorded;
 };
 struct pendings {
   LUMOS_VECTOR(struct pending) items;
@@ -83,28 +86,51 @@ static struct pending *pending_of(const struct lumos_rank_graph *graph, const st
   return NULL;
 }
 
+static enum lumos_evidence evidence_of(const struct lumos_decided_wait *decided, bool recorded) {
+  return recorded ? LUMOS_RECORDED : decided->bound ? LUMOS_INFERRED : LUMOS_ORDERED;
+}
+
+/* `recorded`: the trace says so of all waits that lead from the source to here. */
 static void await(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided,
-                  struct pendings *pendings, uint32_t source, struct lumos_edges *edges) {
+                  struct pendings *pendings, uint32_t source, bool recorded, struct lumos_edges *edges) {
   const struct lumos_lane *lane = &graph->job->lanes.items[decided->pair.target];
   uint32_t place = lumos_graph_enqueued(graph, decided->pair.target, decided->at);
   struct lumos_edge_ends ends = {source, lane->task_first + place};
-  if (lumos_graph_task(graph, source)->lane == decided->pair.target || place == lane->task_count ||
-      !lumos_edge_believe(graph, decided, &ends)) {
+  if (place == lane->task_count || (!recorded && !lumos_edge_believe(graph, decided, &ends))) {
     return;
   }
   uint32_t *head = &pendings->heads[decided->pair.target - graph->rank->lane_first];
   struct pending *known = pending_of(graph, pendings, *head, place, ends.source);
-  if (known != NULL && known->source == ends.source) {
+  if (known != NULL && known->source >= ends.source) {
     return;
   }
-  lumos_graph_add_event_edge(edges, ends.source, ends.target, decided->bound ? LUMOS_INFERRED : LUMOS_ORDERED);
-  if (known != NULL) {
-    known->source = known->source > ends.source ? known->source : ends.source;
+  enum lumos_evidence evidence = evidence_of(decided, recorded);
+  if (known != NULL) { /* what is later on the same stream says all */
+    struct lumos_dep *edge = &edges->items[known->edge];
+    edge->src = known->source = ends.source;
+    edge->evidence = (uint8_t)evidence;
+    known->recorded = recorded;
     return;
   }
-  struct pending pending = {ends.source, place, *head};
+  struct pending pending = {decided->at, ends.source, place, *head, edges->count, recorded};
+  lumos_graph_add_event_edge(edges, ends.source, ends.target, evidence);
   *head = (uint32_t)pendings->items.count;
   lumos_vector_push(&pendings->items, pending);
+}
+
+/* What the source's stream itself waited for at the end of its queue then. */
+static void pass_on(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided, uint32_t place,
+                    struct pendings *pendings, struct lumos_edges *edges) {
+  enum { BACK = 256 }; /* waits of that stream since then. Chosen: more would take long, and hardly come */
+  uint32_t carried = pendings->heads[decided->pair.source - graph->rank->lane_first];
+  for (int i = 0; i < BACK && carried < pendings->items.count && pendings->items.items[carried].place >= place; i++) {
+    struct pending pending = pendings->items.items[carried];
+    bool own = lumos_graph_task(graph, pending.source)->lane == decided->pair.target;
+    if (pending.place == place && pending.at <= decided->from && !own) {
+      await(graph, decided, pendings, pending.source, decided->recorded && pending.recorded, edges);
+    }
+    carried = pending.next;
+  }
 }
 
 void lumos_graph_add_awaited(const struct lumos_rank_graph *graph, struct lumos_decided_waits *waits,
@@ -117,20 +143,15 @@ void lumos_graph_add_awaited(const struct lumos_rank_graph *graph, struct lumos_
   for (size_t i = 0; i < waits->count; i++) {
     const struct lumos_decided_wait *decided = &waits->items[i];
     if (decided->turn != LUMOS_NONE) {
-      await(graph, decided, &pendings, decided->turn, edges);
+      await(graph, decided, &pendings, decided->turn, false, edges);
       continue;
     }
-    uint32_t place = lumos_graph_enqueued(graph, decided->pair.source, decided->at);
-    uint32_t carried = pendings.heads[decided->pair.source - graph->rank->lane_first];
+    uint32_t place = lumos_graph_enqueued(graph, decided->pair.source, decided->from);
     if (place > 0) {
       uint32_t last = graph->job->lanes.items[decided->pair.source].task_first + place - 1;
-      await(graph, decided, &pendings, last, edges);
+      await(graph, decided, &pendings, last, decided->recorded, edges);
     }
-    while (carried < pendings.items.count && pendings.items.items[carried].place == place) {
-      struct pending pending = pendings.items.items[carried];
-      await(graph, decided, &pendings, pending.source, edges);
-      carried = pending.next;
-    }
+    pass_on(graph, decided, place, &pendings, edges);
   }
   lumos_vector_free(&pendings.items);
   free(pendings.heads);

@@ -1,4 +1,4 @@
-/* Waits of which is known, or guessed, which stream waits for which. */
+/* Waits of which is recorded, known, or guessed, which stream waits for which. */
 #ifndef LUMOS_GRAPH_AWAITED_H
 #define LUMOS_GRAPH_AWAITED_H
 
@@ -15,12 +15,14 @@ struct lumos_edge_ends {
 
 struct lumos_decided_wait {
   int64_t at;      /* when it took effect */
+  int64_t from;    /* it waits for what was enqueued by then */
   uint32_t task;   /* the call */
   uint32_t before; /* the decision before it in the same row of waits, or LUMOS_NONE */
   struct lumos_stream_pair pair;
   uint32_t turn; /* it waits for this piece of communication; LUMOS_NONE: for the last on the source, */
   bool older;    /* or for older work than that */
   bool bound;    /* waits at that place were seen to bind */
+  bool recorded; /* the trace says all that */
 };
 LUMOS_VECTOR_TYPE(lumos_decided_waits, struct lumos_decided_wait);
 
@@ -39,6 +41,11 @@ bool lumos_edge_step_back(const struct lumos_rank_graph *graph, struct lumos_edg
 /* Is the edge believed of one wait, as decided for its place? May step back. */
 bool lumos_edge_believe(const struct lumos_rank_graph *graph, const struct lumos_decided_wait *decided,
                         struct lumos_edge_ends *ends);
+/* unnamed.c: decide the stream waits that do not say what they wait for; `unnamed` runs over the rank's tasks, 1: such a
+ * wait. They are added to those that are decided. Returns how many of them remain unknown. O(waits x streams x log
+ * tasks). */
+int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, uint8_t *unnamed,
+                                  struct lumos_decided_waits *decisions);
 /* Add the edges of all waits, which are sorted by time for it. */
 void lumos_graph_add_awaited(const struct lumos_rank_graph *graph, struct lumos_decided_waits *waits,
                              struct lumos_edges *edges);

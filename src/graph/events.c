@@ -1,36 +1,35 @@
 /* Event edges: a stream waits for what preceded an event's record on another stream.
  *
- * Known where the trace names the event or its record, and both streams; else inferred (unnamed.c). What the waiting
- * stream was given next starts no earlier than the end of what the recording stream was given last before the record,
- * plus the typical latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's
+ * Known where the trace names the event or its record, and both streams; else by PyTorch's hooks (sharded.c), or
+ * inferred (unnamed.c). What the waiting stream was given next starts no earlier than the end of what the recording
+ * stream was given last before the record, and of what that stream waited for since then (awaited.c), plus the typical latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's
  * previous task being over long before. A wait for the stream's own record is kept without latency and without an edge:
  * all that it does is to forbid an overlap.
  */
-#include "graph/events.h"
+#include "graph/awaited.h"
 
 #include "graph/typical.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* False when the trace does not say what waits for what. */
-static bool add_edge(struct lumos_rank_graph *graph, uint32_t wait, struct lumos_edges *edges) {
-  const struct lumos_job *job = graph->job;
-  uint32_t waiting = lumos_detail_of(job, &job->tasks.items[wait])->event_lane;
-  int64_t waited = lumos_graph_call_end(job, wait);
+static bool decide(const struct lumos_rank_graph *graph, uint32_t wait, struct lumos_decided_waits *decisions) {
+  uint32_t waiting = lumos_detail_of(graph->job, lumos_graph_task(graph, wait))->event_lane;
+  int64_t waited = lumos_graph_call_end(graph->job, wait);
   const struct lumos_event_record *record = lumos_graph_seen_record(graph, wait, waited);
-  if (record == NULL) {
-    return false;
+  if (record == NULL || (waiting != LUMOS_NONE && record->lane == LUMOS_NONE)) {
+    return false; /* a stream that runs nothing passes on what it waited for, and its waits name no stream */
   }
-  if (waiting == LUMOS_NONE || record->lane == LUMOS_NONE) {
-    return true; /* a stream that runs nothing */
+  if (waiting != LUMOS_NONE) { /* else nothing is held up */
+    struct lumos_decided_wait decided = {.at = waited,
+                                         .from = record->effect,
+                                         .task = wait,
+                                         .before = LUMOS_NONE,
+                                         .pair = {record->lane, waiting},
+                                         .turn = LUMOS_NONE,
+                                         .recorded = true};
+    lumos_vector_push(decisions, decided);
   }
-  uint32_t source = lumos_graph_last_enqueued(graph, record->lane, record->effect);
-  uint32_t next = lumos_graph_enqueued(graph, waiting, waited);
-  const struct lumos_lane *lane = &job->lanes.items[waiting];
-  if (source == LUMOS_NONE || next == lane->task_count) {
-    return true;
-  }
-  lumos_graph_add_event_edge(edges, source, lane->task_first + next, LUMOS_RECORDED);
   return true;
 }
 
@@ -102,20 +101,23 @@ static bool is_of_library(const struct lumos_job *job, uint32_t wait) {
   return span != LUMOS_NONE && strncmp(lumos_string(job->strings, job->spans.items[span].name), "nccl:", 5) == 0;
 }
 
-/* The recorded edges; `unnamed` gets the waits that do not say what they wait for. */
-static void find_edges(struct lumos_rank_graph *graph, struct lumos_edges *edges, uint8_t *unnamed) {
+/* What is recorded; `unnamed` gets the waits that do not say what they wait for. */
+static void decide_all(struct lumos_rank_graph *graph, struct lumos_decided_waits *decisions, uint8_t *unnamed) {
   for (uint32_t i = 0; i < graph->rank->task_count; i++) {
     uint32_t task = graph->first + i;
     bool waits = lumos_detail_of(graph->job, lumos_graph_task(graph, task))->event_op == LUMOS_EVENT_WAIT;
-    unnamed[i] = waits && !add_edge(graph, task, edges) && !is_of_library(graph->job, task);
+    unnamed[i] = waits && !decide(graph, task, decisions) && !is_of_library(graph->job, task);
   }
 }
 
 void lumos_graph_events(struct lumos_rank_graph *graph) {
   struct lumos_edges edges = {0};
+  struct lumos_decided_waits decisions = {0};
   uint8_t *unnamed = lumos_allocate(graph->rank->task_count);
-  find_edges(graph, &edges, unnamed);
-  int64_t unknown = lumos_graph_unnamed_waits(graph, unnamed, &edges);
+  decide_all(graph, &decisions, unnamed);
+  int64_t unknown = lumos_graph_unnamed_waits(graph, unnamed, &decisions);
+  lumos_graph_add_awaited(graph, &decisions, &edges);
+  lumos_vector_free(&decisions);
   free(unnamed);
   lumos_graph_add_captured_edges(graph, &edges);
   lumos_graph_add_backlog_edges(graph, &edges);

@@ -20,10 +20,6 @@ static inline void lumos_graph_add_event_edge(struct lumos_edges *edges, uint32_
   lumos_vector_push(edges, edge);
 }
 
-/* unnamed.c: edges for the stream waits that do not say what they wait for; `unnamed` runs over the rank's tasks, 1:
- * such a wait. Returns how many of them remain unknown. O(waits x streams x log tasks). */
-int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, const uint8_t *unnamed, struct lumos_edges *edges);
-
 /* captured.c: between graphs and the streams that they are launched into. O(tasks + graph launches x streams). */
 void lumos_graph_add_captured_edges(const struct lumos_rank_graph *graph, struct lumos_edges *edges);
 /* backlog.c: for edges between tasks that repeat the backlog, those between the backlog's own. */

@@ -21,6 +21,7 @@
  */
 #include "graph/awaited.h"
 #include "graph/places.h"
+#include "graph/sharded.h"
 
 #include <stdlib.h>
 
@@ -237,8 +238,14 @@ static bool decide(struct search *search, const struct lumos_unnamed_wait *waits
     int64_t at = lumos_graph_call_end(search->graph->job, waits[i].task);
     uint32_t turn = choice.manner == IN_TURN ? waits[i].turn : LUMOS_NONE;
     uint32_t *last = &search->decided_of[waits[i].run - search->graph->first];
-    struct lumos_decided_wait decided = {
-        at, waits[i].task, *last, choice.pair, turn, choice.manner == ANY_OLDER, choice.bound};
+    struct lumos_decided_wait decided = {.at = at,
+                                         .from = at,
+                                         .task = waits[i].task,
+                                         .before = *last,
+                                         .pair = choice.pair,
+                                         .turn = turn,
+                                         .older = choice.manner == ANY_OLDER,
+                                         .bound = choice.bound};
     claim(search, &decided);
     *last = (uint32_t)search->decisions.count;
     lumos_vector_push(&search->decisions, decided);
@@ -284,21 +291,23 @@ static int64_t decide_all(struct search *search) {
   return unknown;
 }
 
-int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, const uint8_t *unnamed, struct lumos_edges *edges) {
+int64_t lumos_graph_unnamed_waits(struct lumos_rank_graph *graph, uint8_t *unnamed,
+                                  struct lumos_decided_waits *decisions) {
   size_t tasks = graph->rank->task_count;
   struct search search = {.graph = graph,
                           .claimed = lumos_allocate(tasks * sizeof *search.claimed),
+                          .decisions = *decisions,
                           .decided_of = lumos_allocate(tasks * sizeof *search.decided_of)};
   for (size_t i = 0; i < tasks; i++) {
     search.claimed[i] = search.decided_of[i] = LUMOS_NONE;
   }
   find_streams(&search);
+  lumos_graph_sharded_waits(graph, unnamed, &search.decisions);
   lumos_places_find(graph, unnamed, &search.places);
   lumos_places_find_turns(graph, &search.places);
   int64_t unknown = decide_all(&search);
-  lumos_graph_add_awaited(graph, &search.decisions, edges);
+  *decisions = search.decisions;
   lumos_places_free(&search.places);
-  lumos_vector_free(&search.decisions);
   free(search.claimed);
   free(search.decided_of);
   return unknown;

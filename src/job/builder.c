@@ -2,7 +2,6 @@
 
 #include "base/ahead.h"
 #include "base/numbering.h"
-#include "job/stretch.h"
 #include <lumos/stream.h>
 
 #include <stdio.h>
@@ -240,8 +239,11 @@ void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task
   lumos_task_timing(builder->job, &builder->job->tasks.items[task.number])->residual = residual;
 }
 
-void lumos_build_stretched_end(struct lumos_builder *builder, struct lumos_built_task task, double factor) {
-  lumos_stretch_end(builder->job, task.number, factor);
+int64_t lumos_build_end(struct lumos_builder *builder, struct lumos_built_task task, int64_t later, double factor) {
+  struct lumos_timing *timing = lumos_task_timing(builder->job, &builder->job->tasks.items[task.number]);
+  int64_t was = timing->end_residual == LUMOS_ABSENT ? 0 : timing->end_residual;
+  timing->end_residual = llround((double)(was + later) * factor);
+  return timing->end_residual;
 }
 
 static struct lumos_comm *comm_of(struct lumos_builder *builder, struct lumos_built_task task) {

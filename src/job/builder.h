@@ -68,9 +68,8 @@ void lumos_build_phase(struct lumos_builder *builder, struct lumos_built_task ta
 
 /* Its start is later than all that holds it says, by so much. */
 void lumos_build_residual(struct lumos_builder *builder, struct lumos_built_task task, int64_t residual);
-/* Once: the task's end was as far from that of its collective as the end of the task that it is like, and is so many
- * times as far. */
-void lumos_build_stretched_end(struct lumos_builder *builder, struct lumos_built_task task, double factor);
+/* Its end is later by so much than that of its collective, and then so many times as far from that. Returns how far. */
+int64_t lumos_build_end(struct lumos_builder *builder, struct lumos_built_task task, int64_t later, double factor);
 
 /* In which group it communicates: what lumos_build_group_id returned, or none. What told its communicator, its place in
  * that and its peers no longer does. */

@@ -1,6 +1,7 @@
 #include "rebuild/join.h"
 
 #include "cost/transfers.h"
+#include "rebuild/apart.h"
 #include "rebuild/axes.h"
 #include "rebuild/label.h"
 #include "rebuild/library.h"
@@ -53,6 +54,7 @@ struct rebuild_joining {
   uint32_t communicators;            /* operations that are joined */
   bool spans_nodes;                  /* some communication has come to */
   struct lumos_transfers *transfers; /* NULL: the configuration is the recorded one */
+  struct rebuild_apart apart;        /* likewise */
   struct lumos_numbering way_labels, way_numbers;
   LUMOS_VECTOR(struct way) ways;
   int64_t message; /* bytes of one between stages; 0: not known */
@@ -194,6 +196,7 @@ struct rebuild_joining *rebuild_joining_new(const struct lumos_job *from, const 
     struct lumos_hardware *hardware = lumos_hardware_read(NULL, &error);
     joining->transfers = lumos_transfers_fit(from, hardware, &joining->nodes);
     lumos_hardware_free(hardware);
+    rebuild_apart_find(&joining->apart, from);
   }
   return joining;
 }
@@ -216,6 +219,7 @@ void rebuild_joining_free(struct rebuild_joining *joining) {
   lumos_numbering_free(&joining->labels);
   lumos_numbering_free(&joining->numbers);
   lumos_transfers_free(joining->transfers);
+  rebuild_apart_free(&joining->apart);
   free(joining->channel_of);
   free(joining->axes);
   free(joining->turns);
@@ -375,16 +379,42 @@ static int64_t resize(struct rebuild_joining *joining, const struct lumos_collec
   return built;
 }
 
+/* Are the n-th operations of members like those of one recorded collective, and of all of these? */
+static bool is_like_one(const struct members *members, size_t n, const struct lumos_collective *like, int32_t size) {
+  bool one = size == like->size;
+  for (size_t m = 1; m < members->count; m++) {
+    one = one && members->items[m].operations.items[n].collective == members->items[0].operations.items[n].collective;
+  }
+  return one;
+}
+
 /* The n-th operations of all members, whose collective takes so long. They end apart, the further the longer they
- * transfer. */
+ * transfer. Of other members than were recorded together all ends count from the first one's, for the last one holds up
+ * what comes, and of more members that is later: the last of those that are built is as late as the last of all is
+ * expected to be. */
 static void end_apart(const struct rebuild_joining *joining, const struct members *members, size_t n, int64_t transfer,
-                      struct lumos_builder *builder) {
+                      int32_t size, struct lumos_builder *builder) {
+  const struct rebuild_apart *apart = &joining->apart;
+  uint32_t first = members->items[0].operations.items[n].collective;
+  const struct lumos_collective *like = &joining->from->collectives.items[first];
+  bool anew = !is_like_one(members, n, like, size) && apart->family_of[first] != LUMOS_NONE && members->count > 1;
+  int64_t latest = 0;
+  size_t last = 0;
   for (size_t m = 0; m < members->count; m++) {
     const struct operation *operation = &members->items[m].operations.items[n];
     int64_t was = joining->from->collectives.items[operation->collective].transfer;
     if (was > 0) {
-      lumos_build_stretched_end(builder, operation->task, (double)transfer / (double)was);
+      int64_t early = anew ? rebuild_apart_early(apart, operation->collective) : 0;
+      int64_t behind = lumos_build_end(builder, operation->task, early, (double)transfer / (double)was);
+      last = behind > latest ? m : last;
+      latest = behind > latest ? behind : latest;
     }
+  }
+  if (anew) {
+    double later = rebuild_apart_last(apart, first, size) - rebuild_apart_last(apart, first, (int32_t)members->count);
+    int64_t early = rebuild_apart_early(apart, first);
+    lumos_build_transfer(builder, transfer - llround((double)early * (double)transfer / (double)like->transfer));
+    (void)lumos_build_end(builder, members->items[last].operations.items[n].task, llround(later * (double)transfer), 1);
   }
 }
 
@@ -414,7 +444,8 @@ static void join_operations(struct rebuild_joining *joining, const struct member
   lumos_build_collective(builder, first->collective, tasks, (uint32_t)members->count,
                          recorded ? like->size : (int32_t)ranks->count);
   if (!recorded && like->transfer != LUMOS_ABSENT) {
-    end_apart(joining, members, n, resize(joining, like, ranks, first->scale, builder), builder);
+    int64_t transfer = resize(joining, like, ranks, first->scale, builder);
+    end_apart(joining, members, n, transfer, (int32_t)ranks->count, builder);
   }
 }
 

@@ -575,6 +575,7 @@ static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
   uint32_t previous = lane->last;
   lane->last = t;
   state_of(engine, t)->previous = previous;
+  state_of(engine, t)->turn = previous == LUMOS_NONE ? 0 : state_of(engine, previous)->turn + 1;
   if (previous != LUMOS_NONE && has_ended(engine, previous)) {
     follow_on_stream(engine, previous, t);
   } else if (previous != LUMOS_NONE) {
@@ -654,23 +655,66 @@ static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
   }
 }
 
-/* An event is recorded, or a stream waits for one. */
-static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
-  uint32_t d = task_at(engine, call)->detail;
-  if (engine->events.slot[d] == LUMOS_NONE) {
+static void record_event(struct lumos_engine *engine, uint32_t call, uint32_t slot) {
+  uint32_t lane = engine->events.lane[task_at(engine, call)->detail];
+  uint32_t last = last_enqueued(engine, lane, effect_of(engine, call));
+  bool waits = lane != LUMOS_NONE && engine->lanes[lane].last == last;
+  engine->events.latest[slot] = last;
+  engine->events.waits[slot] = waits ? engine->lanes[lane].waits : LUMOS_NONE;
+}
+
+/* A list without what it has of one stream. The former may be an event's, and stays. */
+static uint32_t waits_without(struct lumos_engine *engine, uint32_t waits, uint32_t stream) {
+  uint32_t kept = LUMOS_NONE;
+  for (uint32_t i = waits; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
+    uint32_t awaited = engine->stream_waits.items[i].awaited;
+    if (task_at(engine, awaited)->lane != stream) {
+      struct lumos_stream_wait wait = {awaited, kept};
+      kept = (uint32_t)engine->stream_waits.count;
+      lumos_vector_push(&engine->stream_waits, wait);
+    }
+  }
+  return kept;
+}
+
+/* Of a stream what comes last says all. */
+static void await_on_stream(struct lumos_engine *engine, uint32_t stream, uint32_t awaited) {
+  struct lumos_lane_state *lane = &engine->lanes[stream];
+  uint32_t of = task_at(engine, awaited)->lane, i = lane->waits;
+  while (i != LUMOS_NONE && task_at(engine, engine->stream_waits.items[i].awaited)->lane != of) {
+    i = engine->stream_waits.items[i].next;
+  }
+  if (i != LUMOS_NONE &&
+      state_of(engine, engine->stream_waits.items[i].awaited)->turn >= state_of(engine, awaited)->turn) {
     return;
   }
-  uint32_t *latest = &engine->events.latest[engine->events.slot[d]];
+  struct lumos_stream_wait wait = {awaited, i == LUMOS_NONE ? lane->waits : waits_without(engine, lane->waits, of)};
+  lane->waits = (uint32_t)engine->stream_waits.count;
+  lumos_vector_push(&engine->stream_waits, wait);
+}
+
+static void await_event(struct lumos_engine *engine, uint32_t stream, uint32_t slot) {
+  if (engine->events.latest[slot] != LUMOS_NONE) {
+    await_on_stream(engine, stream, engine->events.latest[slot]);
+  }
+  for (uint32_t i = engine->events.waits[slot]; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
+    await_on_stream(engine, stream, engine->stream_waits.items[i].awaited);
+  }
+}
+
+/* An event is recorded, or a stream waits for one. */
+static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
+  uint32_t d = task_at(engine, call)->detail, slot = engine->events.slot[d];
+  if (slot == LUMOS_NONE) {
+    return;
+  }
   uint32_t waiting = is(engine, call, LUMOS_AWAITS) ? detail_at(engine, call)->event_lane : LUMOS_NONE;
-  lumos_note_event(engine, engine->acting, engine->events.slot[d]);
+  lumos_note_event(engine, engine->acting, slot);
   lumos_note_touch(engine, engine->acting, is(engine, call, LUMOS_RECORDS) ? engine->events.lane[d] : waiting);
   if (is(engine, call, LUMOS_RECORDS)) {
-    *latest = last_enqueued(engine, engine->events.lane[d], effect_of(engine, call));
-  } else if (waiting != LUMOS_NONE && *latest != LUMOS_NONE && engine->rules->between_streams) {
-    struct lumos_lane_state *lane = &engine->lanes[waiting];
-    struct lumos_stream_wait wait = {*latest, lane->waits};
-    lane->waits = (uint32_t)engine->stream_waits.count;
-    lumos_vector_push(&engine->stream_waits, wait);
+    record_event(engine, call, slot);
+  } else if (waiting != LUMOS_NONE && engine->rules->between_streams) {
+    await_event(engine, waiting, slot);
   }
 }
 

@@ -46,6 +46,7 @@ struct lumos_task_state {
   uint32_t holds;        /* first of the edges that leave this task, or LUMOS_NONE */
   uint32_t next;         /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
   uint32_t previous;     /* on a stream: what was enqueued before it, or LUMOS_NONE */
+  uint32_t turn;         /* on a stream: how many were */
   uint32_t starts_after; /* how much its start still waits for */
   uint32_t ends_after;   /* the same for its end */
   uint16_t traits;       /* of enum lumos_trait, added up */
@@ -92,7 +93,7 @@ struct lumos_stream_wait { /* what a stream waits for before it goes on */
 
 struct lumos_lane_state {
   uint32_t last;                /* the last task enqueued, or LUMOS_NONE */
-  uint32_t waits;               /* stream waits since then, or LUMOS_NONE */
+  uint32_t waits;               /* stream waits since then, one for each stream, or LUMOS_NONE */
   bool drifts;                  /* its clock does not run as job time does */
   uint32_t depth;               /* how many launches that have not started it holds; 0: not known, as many as come */
   bool keeps_order;             /* it has a depth, or another stream's tasks wait for its SMs: */

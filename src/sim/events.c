@@ -80,7 +80,7 @@ void lumos_events_make(struct lumos_events *events, const struct lumos_job *job)
 
 void lumos_events_reset(struct lumos_events *events) {
   for (uint32_t slot = 0; slot < events->slots; slot++) {
-    events->latest[slot] = LUMOS_NONE;
+    events->latest[slot] = events->waits[slot] = LUMOS_NONE;
   }
 }
 

@@ -2,6 +2,7 @@
  *
  * What names an event is its recorded id within the rank; a record that only a wait's `record` points at is an event of
  * its own. Every call that records or awaits an event gets a slot; the slot holds what the latest record preceded.
+ * What its stream waited for by then, and nothing had followed, is awaited with it.
  */
 #ifndef LUMOS_SIM_EVENTS_H
 #define LUMOS_SIM_EVENTS_H
@@ -12,6 +13,7 @@ struct lumos_events {
   uint32_t *slot;   /* by detail: the event that the call records or awaits, or LUMOS_NONE */
   uint32_t *lane;   /* by detail: the stream that a record stands on, or LUMOS_NONE */
   uint32_t *latest; /* by slot: the last task on that stream at the latest record; LUMOS_NONE: none */
+  uint32_t *waits;  /* by slot: that stream's waits behind it by then, a list of the engine's, or LUMOS_NONE */
   uint32_t slots;
 };
 
@@ -19,6 +21,7 @@ struct lumos_events {
 void lumos_events_make(struct lumos_events *events, const struct lumos_job *job);
 /* Nothing has been recorded yet. */
 void lumos_events_reset(struct lumos_events *events);
-void lumos_events_free(struct lumos_events *events); /* but `latest`: what runs change is the engine's to free */
+/* But `latest` and `waits`: what runs change is the engine's to free. */
+void lumos_events_free(struct lumos_events *events);
 
 #endif

@@ -373,6 +373,7 @@ static void take_room(struct lumos_engine *engine) {
 
   engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
   engine->events.latest = lumos_allocate(engine->events.slots * sizeof *engine->events.latest);
+  engine->events.waits = lumos_allocate(engine->events.slots * sizeof *engine->events.waits);
 }
 
 void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_order *order) {
@@ -426,7 +427,7 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .lengths_before = engine->lengths_before,
                                 .queue = {.job = engine->job, .ties = engine->ties},
                                 .beyond = LUMOS_NONE};
-  copy->events.latest = NULL;
+  copy->events.latest = copy->events.waits = NULL;
   copy->lanes = lumos_allocate_zeroed(copy->job->lanes.count, sizeof *copy->lanes);
 }
 
@@ -438,12 +439,13 @@ void lumos_engine_rest(struct lumos_engine *engine) {
   free(engine->ahead);
   free(engine->meetings);
   free(engine->events.latest);
+  free(engine->events.waits);
   free(engine->bound);
   engine->states = NULL;
   engine->ahead = NULL;
   engine->measured = false;
   engine->meetings = NULL;
-  engine->events.latest = NULL;
+  engine->events.latest = engine->events.waits = NULL;
   engine->bound = NULL;
   lumos_vector_free(&engine->queue.heap);
   lumos_vector_free(&engine->edges);

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "cost/held.h"
 #include "cost/passages.h"
+#include "job/stretch.h"
 #include "sim/engine.h"
 #include "transform/edit.h"
 
@@ -426,6 +427,9 @@ static void slow_transfers(const struct lumos_contend *contend, struct lumos_job
       count_change(change, collective->transfer, transfer);
     }
     if (transfer != collective->transfer) {
+      for (uint32_t m = 0; m < collective->member_count && is > 0; m++) {
+        lumos_stretch_end(job, job->members.items[collective->member_first + m], (double)transfer / is);
+      }
       collective->was = collective->was == LUMOS_ABSENT ? collective->transfer : collective->was;
       collective->transfer = transfer;
       collective->dur_source = LUMOS_MODELLED;

@@ -634,7 +634,7 @@ rare['a telephone shows boxes of the graph and the first step'] = async () => {
 
 /* Where the first box is in sight as it is, the graph begins at its left end, where the times are. */
 checks['the graph begins at its left end'] = async () => {
-  const page = await open('example', {viewport: {width: 700, height: 800}});
+  const page = await open('example', {viewport: {width: 1000, height: 800}});
   await page.evaluate(() => document.querySelectorAll('details').forEach((details) => details.setAttribute('open', '')));
   await page.waitForFunction(() => document.querySelector('.graph').clientWidth > 0);
   await settled(page);

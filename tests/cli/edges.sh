@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Event edges that the trace does not name, against what truly waited for what: jobs of the emulated cluster, recorded as nearly all real
-# traces are, with calls that wait but do not say for what. Of every job and of all together, 98 of 100 edges found are true, and 98 of
-# 100 true edges are found; of all edges that decided when a task started, too.
+# Event edges against what truly waited for what: jobs of the emulated cluster, recorded as nearly all real traces are, with calls that wait but
+# do not say for what, and some that say it. Of every job and of all together, 98 of 100 edges found are true, and 98 of 100 true edges are
+# found, where waits say what they are for 99; of all edges that decided when a task started, too. Of fully sharded replicas of which waits say
+# nothing, 94 of 100: what is missed are copies of inputs, for which the root's gather waits only because the stream does that it waits for.
 . "$(dirname "$0")/lib.sh"
 
 # edges NAME OPTION...: adds "NAME TRUE FOUND HITS DECIDING HITS UNSEEN FOUND-UNSEEN" to `table`. An edge counts as unseen, and need not be
@@ -41,12 +42,24 @@ edges odd "${bare[@]}" --layers 6 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-bat
   --batched-p2p off --steps 2 --seed 11
 rarely edges late "${bare[@]}" --layers 4 --hidden 1024 --tp 2 --dp 2 --micro-batches 2 --overlap-gradients off --straggler 1=1.5 --gpu a100 --seed 12
 
+# Their collectives share a stream, so what is awaited is often not the last work there; hooks tell.
+hooks=(--record shapes,annotations,collectives)
+edges fully-sharded "${hooks[@]}" --layers 4 --hidden 1024 --seq 1024 --dp 2 --fsdp on --micro-batches 2 --seed 13
+rarely edges fully-sharded-tensors "${hooks[@]}" --layers 4 --hidden 2048 --tp 2 --dp 2 --fsdp on --micro-batches 2 --sequence-parallel on --seed 14
+rarely edges fully-sharded-nodes "${hooks[@]}" --layers 6 --hidden 4096 --dp 4 --fsdp on --micro-batches 1 --node-size 2 --seed 15
+# Streams pass on what they wait for, be there work on them or not.
+edges said-sharded "${hooks[@]},sync" --layers 4 --hidden 1024 --seq 1024 --dp 2 --fsdp on --micro-batches 2 --seed 16
+rarely edges said-idle "${hooks[@]},sync" --layers 4 --hidden 2048 --dp 4 --fsdp on --micro-batches 1 --seed 17
+rarely edges said-contexts "${hooks[@]},sync" --layers 4 --hidden 1024 --seq 2048 --cp 2 --dp 2 --micro-batches 2 --seed 18
+rarely edges said-three-ways "${hooks[@]},sync" --layers 4 --hidden 1024 --tp 2 --pp 2 --dp 2 --micro-batches 4 --steps 2 --sequence-parallel on \
+  --distributed-optimizer on --seed 19
+
 awk -v least="$([ "$all_cases" = yes ] && echo 10000 || echo 3000)" '
   function share(part, whole) { return whole == 0 ? 1 : part / whole }
   function line(name, total, found, hits, deciding, deciding_hits, unseen, found_unseen) {
     printf "%-22s true %6d  found %6d  precision %.4f  recall %.4f  of deciding %5d %.4f  unseen %d, found %d\n", name, total, found,
       share(hits, found), share(hits, total), deciding, share(deciding_hits, deciding), unseen, found_unseen
-    if (share(hits, found) < 0.98 || share(hits, total) < 0.98) { print name " misses the aim"; bad = 1 }
+    if (share(hits, found) < (name ~ /^said/ ? 0.995 : 0.98) || share(hits, total) < (name ~ /^said/ ? 0.99 : name ~ /^fully/ ? 0.94 : 0.98)) { print name " misses the aim"; bad = 1 }
   }
   { line($1, $2, $3, $4, $5, $6, $7, $8); for (i = 2; i <= 8; i++) sum[i] += $i }
   END {

@@ -1,11 +1,11 @@
-/* Random programs: two ranks of two threads and two streams, with launches, records, stream waits, host waits of every
+/* Random programs: two ranks of two threads and three streams, with launches, records, stream waits, host waits of every
  * kind, blocking copies and all-reduces. */
 #ifndef LUMOS_TESTS_RANDOM_JOB_H
 #define LUMOS_TESTS_RANDOM_JOB_H
 
 #include <lumos/job.h>
 
-enum { RANKS = 2, THREADS = 2, STREAMS = 2, CALLS = 14, LANES = THREADS + STREAMS, EVENTS = 2, MOST = 100000 };
+enum { RANKS = 2, THREADS = 2, STREAMS = 3, CALLS = 14, LANES = THREADS + STREAMS, EVENTS = 2, MOST = 100000 };
 
 static uint64_t random_state;
 
@@ -36,12 +36,13 @@ static inline struct lumos_task any_task(uint32_t lane, uint8_t kind) {
 static inline void add_call(struct lumos_job *job, uint32_t rank, uint32_t thread) {
   struct lumos_task task = any_task(rank * LANES + thread, LUMOS_OP);
   struct lumos_detail detail = lumos_detail_empty;
-  int64_t what = pick(10);
-  if (what == 0) {
+  int64_t what = pick(14);
+  bool records = what == 0 || what > 11, awaits = what == 1 || what == 10 || what == 11;
+  if (records) {
     detail.event_op = LUMOS_EVENT_RECORD;
     detail.event_lane = stream_of(rank);
     detail.event_id = event_name(job);
-  } else if (what == 1) {
+  } else if (awaits) {
     detail.event_op = LUMOS_EVENT_WAIT;
     detail.event_lane = stream_of(rank);
     detail.event_id = event_name(job);
@@ -52,7 +53,7 @@ static inline void add_call(struct lumos_job *job, uint32_t rank, uint32_t threa
     detail.wait.lane = what == 2 ? stream_of(rank) : LUMOS_NONE;
     detail.wait.residual = pick(MOST);
   }
-  if (what < 5) {
+  if (what < 5 || records || awaits) {
     task.detail = (uint32_t)job->details.count;
     lumos_vector_push(&job->details, detail);
   }

@@ -73,7 +73,7 @@ static uint32_t previous_of(const struct timeline *line, uint32_t task) {
   return last;
 }
 
-/* What preceded the latest record of an event before a call that waits for it. */
+/* The latest record of an event before a call that waits for it; LUMOS_NONE: there is none. */
 static uint32_t recorded(const struct timeline *line, lumos_string_id event, uint32_t wait) {
   uint32_t latest = LUMOS_NONE;
   const struct lumos_rank *rank = &line->job->ranks.items[lumos_rank_of(line->job, at(line, wait))];
@@ -84,9 +84,7 @@ static uint32_t recorded(const struct timeline *line, lumos_string_id event, uin
       latest = t;
     }
   }
-  return latest == LUMOS_NONE
-             ? LUMOS_NONE
-             : last_enqueued(line, detail_at(line, latest)->event_lane, latest, effect_of(line, latest));
+  return latest;
 }
 
 static int64_t awaited_end(const struct timeline *line, uint32_t call) {
@@ -106,17 +104,21 @@ static int64_t awaited_end(const struct timeline *line, uint32_t call) {
   return end;
 }
 
-/* The ends of what the stream waits for before this task: the waits between the task before it and itself. */
-static int64_t held_until(const struct timeline *line, uint32_t t, uint32_t previous) {
+/* The ends of what a stream waits for when a call acts, behind the last task before that: an event comes when the task
+ * before its record is over, and what its stream waited for by then. */
+static int64_t held_until(const struct timeline *line, uint32_t stream, uint32_t previous, uint32_t call) {
   int64_t until = INT64_MIN;
-  const struct lumos_rank *record = &line->job->ranks.items[lumos_rank_of(line->job, at(line, t))];
-  for (uint32_t w = record->task_first; w < record->task_first + record->task_count; w++) {
+  const struct lumos_rank *rank = &line->job->ranks.items[lumos_rank_of(line->job, at(line, call))];
+  for (uint32_t w = rank->task_first; w < rank->task_first + rank->task_count; w++) {
     const struct lumos_detail *detail = detail_at(line, w);
-    bool waits = detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane == at(line, t)->lane;
+    bool waits = detail->event_op == LUMOS_EVENT_WAIT && detail->event_lane == stream;
     bool behind = previous == LUMOS_NONE || acts_before(line, at(line, previous)->call, w);
-    if (waits && behind && acts_before(line, w, at(line, t)->call)) {
-      uint32_t awaited = recorded(line, detail->event_id, w);
-      until = awaited == LUMOS_NONE ? until : later(until, end_of(line, awaited));
+    uint32_t record = waits && behind && acts_before(line, w, call) ? recorded(line, detail->event_id, w) : LUMOS_NONE;
+    if (record != LUMOS_NONE) {
+      uint32_t on = detail_at(line, record)->event_lane;
+      uint32_t last = last_enqueued(line, on, record, effect_of(line, record));
+      until = last == LUMOS_NONE ? until : later(until, end_of(line, last));
+      until = later(until, held_until(line, on, last, record));
     }
   }
   return until;
@@ -131,7 +133,7 @@ static int64_t device_start(const struct timeline *line, uint32_t t) {
   if (previous != LUMOS_NONE) {
     start = later(start, later(end_of(line, previous) + task->lag, start_of(line, previous)) + timing->gap);
   }
-  return later(start, held_until(line, t, previous)) + timing->residual;
+  return later(start, held_until(line, task->lane, previous, task->call)) + timing->residual;
 }
 
 static int64_t device_end(const struct timeline *line, uint32_t t) {

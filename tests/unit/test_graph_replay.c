@@ -14,6 +14,12 @@
 
 /* --- The walk --- */
 
+enum { MOST_AWAITED = 64 };
+
+struct awaited {
+  uint32_t tasks[MOST_AWAITED], count;
+};
+
 struct moment {
   int64_t time, start;
   uint32_t task;
@@ -24,8 +30,9 @@ struct walk {
   const struct lumos_job *job;
   const struct lumos_rank *rank;
   uint32_t *last;           /* by lane: the last task enqueued */
-  int64_t *held;            /* by lane: until when its stream waits hold the next task; LUMOS_ABSENT: nothing */
-  uint32_t *before_record;  /* by task: what its record found on its stream */
+  struct awaited *held;     /* by lane: what its stream waits for before the next task */
+  uint32_t *before_record;  /* by task: what its record found on its stream, */
+  struct awaited *passed;   /* and what this waited for by then, which the event waits for, too */
   int64_t *boundary;        /* by task */
   int64_t *inferred;        /* by task: until when inferred event edges and free SMs hold it; LUMOS_ABSENT: none does */
   uint32_t *handover;       /* by task: the edge by which another thread hands over to it */
@@ -60,18 +67,39 @@ static int64_t stored_event_lag(const struct lumos_job *job, uint32_t src, uint3
   return 0;
 }
 
+static void await(struct awaited *awaited, uint32_t task) {
+  uint32_t i = 0;
+  while (i < awaited->count && awaited->tasks[i] != task) {
+    i++;
+  }
+  assert_true(i < MOST_AWAITED);
+  awaited->tasks[i] = task;
+  awaited->count += i == awaited->count;
+}
+
 static void hold_stream(struct walk *walk, uint32_t wait) {
   const struct lumos_detail *detail = detail_of(walk, wait);
   if (detail->event_lane == LUMOS_NONE || detail->wait.record == LUMOS_NONE) {
     return;
   }
-  uint32_t awaited = walk->before_record[detail->wait.record];
-  uint32_t next = walk->last[detail->event_lane] == LUMOS_NONE ? walk->job->lanes.items[detail->event_lane].task_first
-                                                               : walk->last[detail->event_lane] + 1;
-  if (awaited != LUMOS_NONE) {
-    int64_t *held = &walk->held[detail->event_lane];
-    *held = max(*held, end_of(walk, awaited) + stored_event_lag(walk->job, awaited, next));
+  uint32_t before = walk->before_record[detail->wait.record];
+  const struct awaited *passed = &walk->passed[detail->wait.record];
+  if (before != LUMOS_NONE) {
+    await(&walk->held[detail->event_lane], before);
   }
+  for (uint32_t i = 0; i < passed->count; i++) {
+    await(&walk->held[detail->event_lane], passed->tasks[i]);
+  }
+}
+
+/* Until when the stream holds its next task. */
+static int64_t held_until(const struct walk *walk, uint32_t task) {
+  const struct awaited *held = &walk->held[walk->job->tasks.items[task].lane];
+  int64_t until = LUMOS_ABSENT;
+  for (uint32_t i = 0; i < held->count; i++) {
+    until = max(until, end_of(walk, held->tasks[i]) + stored_event_lag(walk->job, held->tasks[i], task));
+  }
+  return until;
 }
 
 /* What a device task was told to wait for, and its residual, give its start. */
@@ -81,7 +109,7 @@ static void enqueue(struct walk *walk, uint32_t task) {
   const struct lumos_timing *timing = lumos_timing_of(job, task);
   uint32_t previous = walk->last[record->lane];
   assert_int_equal(task, previous == LUMOS_NONE ? job->lanes.items[record->lane].task_first : previous + 1);
-  int64_t start = max(walk->inferred[task], max(walk->boundary[task], walk->held[record->lane]));
+  int64_t start = max(walk->inferred[task], max(walk->boundary[task], held_until(walk, task)));
   if (previous != LUMOS_NONE) {
     start = max(start, end_of(walk, previous) + record->lag + timing->gap);
   }
@@ -95,7 +123,7 @@ static void enqueue(struct walk *walk, uint32_t task) {
   start += timing->residual == LUMOS_ABSENT ? 0 : timing->residual;
   assert_int_equal(start, start_of(walk, task));
   walk->last[record->lane] = task;
-  walk->held[record->lane] = LUMOS_ABSENT;
+  walk->held[record->lane].count = 0;
 }
 
 /* The task, and behind it those whose launch the recording does not show. */
@@ -114,6 +142,7 @@ static void take_effect(struct walk *walk, uint32_t call) {
   }
   if (detail->event_op == LUMOS_EVENT_RECORD && detail->event_lane != LUMOS_NONE) {
     walk->before_record[call] = walk->last[detail->event_lane];
+    walk->passed[call] = walk->held[detail->event_lane];
   } else if (detail->event_op == LUMOS_EVENT_WAIT) {
     hold_stream(walk, call);
   }
@@ -266,8 +295,9 @@ static int64_t *all_absent(size_t count) {
 static void assert_replays(const struct lumos_job *job) {
   struct walk walk = {.job = job,
                       .last = all_none(job->lanes.count),
-                      .held = all_absent(job->lanes.count),
+                      .held = lumos_allocate_zeroed(job->lanes.count, sizeof *walk.held),
                       .before_record = all_none(job->tasks.count),
+                      .passed = lumos_allocate_zeroed(job->tasks.count, sizeof *walk.passed),
                       .boundary = all_absent(job->tasks.count),
                       .inferred = all_absent(job->tasks.count),
                       .handover = all_none(job->tasks.count),
@@ -296,6 +326,7 @@ static void assert_replays(const struct lumos_job *job) {
   free(walk.last);
   free(walk.held);
   free(walk.before_record);
+  free(walk.passed);
   free(walk.boundary);
   free(walk.inferred);
   free(walk.handover);
