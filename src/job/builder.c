@@ -4,6 +4,7 @@
 #include "base/numbering.h"
 #include <lumos/stream.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
