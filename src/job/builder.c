@@ -4,6 +4,7 @@
 #include <lumos/stream.h>
 
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
