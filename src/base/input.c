@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WINDOW_BYTES = 256 * 1024, MAGIC_BYTES = 4 };
+enum { WINDOW_BYTES = 256 * 1024, PIPE_BYTES = 1024 * 1024, MAGIC_BYTES = 4 };
 
 struct lumos_input {
   char *name; /* for messages */
@@ -137,6 +137,9 @@ static bool open_file(struct lumos_input *input, const char *path, struct lumos_
   }
   if (S_ISDIR(about.st_mode)) {
     return lumos_fail(error, "%s: is a directory; name a file in it", input->name);
+  }
+  if (S_ISFIFO(about.st_mode)) { /* a larger pipe, so that the tools on both sides seldom wait for each other. A wish */
+    (void)fcntl(input->descriptor, F_SETPIPE_SZ, PIPE_BYTES);
   }
   if (S_ISREG(about.st_mode) && about.st_size > 0) {
     input->size = (uint64_t)about.st_size;
