@@ -241,7 +241,7 @@ struct shown { /* by kernels of one class, of all kinds */
       transferring; /* ns: what they took longer; how long they ran beside communication, and beside transfers */
   int64_t kernels, kinds;
   uint64_t last; /* the kind that was counted last */
-  LUMOS_VECTOR(struct lumos_uneven_loss) losses;
+  struct lumos_uneven_losses losses, alone;
 };
 
 /* Beside communication that mostly waits a kernel loses little for that reason. */
@@ -273,6 +273,10 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
       add_loss(shown, &samples[i], base);
     }
   }
+  for (size_t i = first; i < alone && kernels > 0 && base > 0; i++) {
+    struct lumos_uneven_loss differs = {(double)(samples[i].dur - base), (double)base};
+    lumos_vector_push(&shown->alone, differs);
+  }
   shown->lost += lost;
   shown->beside += beside;
   shown->transferring += transferring;
@@ -298,7 +302,7 @@ static void judge(struct shown *shown, struct lumos_loss *loss) {
   loss->evidence = shown->kernels;
   double transferring = shown->transferring / shown->beside;
   loss->transferring = transferring < LEAST ? 1 : fmin(transferring, 1);
-  lumos_uneven_find(&loss->uneven, shown->losses.items, shown->losses.count);
+  lumos_uneven_find(&loss->uneven, &shown->losses, &shown->alone);
 }
 
 /* Matrix products were measured to take 13 to 27 % longer, all kernels 38 % on average (Echo, 2024). On another
@@ -332,6 +336,7 @@ static void show(struct shown *shown, const struct lumos_placing *placing, const
 static void free_shown(struct shown *shown) {
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     lumos_vector_free(&shown[of].losses);
+    lumos_vector_free(&shown[of].alone);
   }
 }
 
@@ -348,10 +353,11 @@ static void fit_by_size(struct lumos_loss *loss, const struct lumos_placing *pla
 void lumos_contention_fit(struct lumos_contention *contention, const struct lumos_placing *placing,
                           const uint8_t *communication) {
   struct shown shown[LUMOS_CONTENDED] = {{0}};
+  struct lumos_uneven_losses none = {0};
   show(shown, placing, communication, NULL);
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contention->losses[of] = elsewhere[of];
-    lumos_uneven_find(&contention->losses[of].uneven, NULL, 0);
+    lumos_uneven_find(&contention->losses[of].uneven, &none, &none);
     judge(&shown[of], &contention->losses[of]);
   }
   free_shown(shown);

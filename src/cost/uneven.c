@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 static int by_share(const void *left, const void *right) {
   const struct lumos_uneven_loss *a = left, *b = right;
@@ -11,16 +10,21 @@ static int by_share(const void *left, const void *right) {
   return one != other ? (one > other) - (one < other) : (a->alone > b->alone) - (a->alone < b->alone);
 }
 
-/* What each part loses, all parts as long alone. */
-static void cut(double *lost, const struct lumos_uneven_loss *kernels, size_t count, double part) {
+/* Adds, `sign` times, what each part loses of its time alone, all parts as long. */
+static void add_parts(double *shares, const struct lumos_uneven_losses *kernels, double sign) {
   size_t at = 0;
-  double room = part;
-  for (size_t i = 0; i < count; i++) {
-    double left = kernels[i].alone;
+  double alone = 0;
+  for (size_t i = 0; i < kernels->count; i++) {
+    alone += kernels->items[i].alone;
+  }
+  double part = alone / LUMOS_UNEVEN, room = part;
+  for (size_t i = 0; i < kernels->count; i++) {
+    const struct lumos_uneven_loss *kernel = &kernels->items[i];
+    double left = kernel->alone;
     while (left > 0) {
       bool last = at + 1 == LUMOS_UNEVEN; /* takes what sums of fractions leave */
       double taken = last ? left : fmin(left, room);
-      lost[at] += kernels[i].lost * (taken / kernels[i].alone);
+      shares[at] += sign * kernel->lost * (taken / kernel->alone) / part;
       left -= taken;
       room -= taken;
       if (!last && room <= 0) {
@@ -31,23 +35,24 @@ static void cut(double *lost, const struct lumos_uneven_loss *kernels, size_t co
   }
 }
 
-void lumos_uneven_find(struct lumos_uneven *uneven, struct lumos_uneven_loss *kernels, size_t count) {
+void lumos_uneven_find(struct lumos_uneven *uneven, struct lumos_uneven_losses *beside,
+                       struct lumos_uneven_losses *alone) {
   enum { LEAST_KERNELS = 12 }; /* chosen: less is chance */
-  double lost[LUMOS_UNEVEN] = {0}, alone = 0, sum = 0, owed = 0;
-  for (size_t i = 0; i < count; i++) {
-    alone += kernels[i].alone;
-    sum += kernels[i].lost;
+  double shares[LUMOS_UNEVEN] = {0}, sum = 0, owed = 0;
+  if (beside->count >= LEAST_KERNELS) {
+    lumos_vector_sort(beside, by_share);
+    lumos_vector_sort(alone, by_share);
+    add_parts(shares, beside, 1);
+    add_parts(shares, alone, -1);
   }
-  bool known = count >= LEAST_KERNELS && sum > 0;
-  if (known) {
-    qsort(kernels, count, sizeof *kernels, by_share);
-    cut(lost, kernels, count, alone / LUMOS_UNEVEN);
+  for (int i = 0; i < LUMOS_UNEVEN; i++) {
+    sum += shares[i];
   }
   for (int i = 0; i < LUMOS_UNEVEN; i++) {
     /* None is faster beside communication: what chance made so, those that come next lose less. */
-    double least = known ? lost[i] + owed : 0;
+    double least = sum > 0 ? shares[i] + owed : 0;
     owed = fmin(least, 0);
-    uneven->ratios[i] = known ? fmax(least, 0) / sum * LUMOS_UNEVEN : 1;
+    uneven->ratios[i] = sum > 0 ? fmax(least, 0) / sum * LUMOS_UNEVEN : 1;
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef LUMOS_COST_UNEVEN_H
 #define LUMOS_COST_UNEVEN_H
 
+#include <lumos/memory.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,15 +13,17 @@ struct lumos_uneven {
   double ratios[LUMOS_UNEVEN]; /* of what is lost on average, from those that lose least; 1 on average */
 };
 
-/* Of a kernel beside communication, ns. */
+/* Of a kernel, ns. */
 struct lumos_uneven_loss {
-  double lost;  /* how much longer it took; may be below 0 */
+  double lost;  /* how much longer it took than its kind beside nothing; may be below 0 */
   double alone; /* of its time beside communication what is left without that. Above 0 */
 };
+LUMOS_VECTOR_TYPE(lumos_uneven_losses, struct lumos_uneven_loss);
 
-/* Equal parts, by time alone, of kernels in the order of what they lost for it. Of few kernels, or of such as lose
- * nothing: all 1. Sorts them. O(n log n). */
-void lumos_uneven_find(struct lumos_uneven *uneven, struct lumos_uneven_loss *kernels, size_t count);
+/* Equal parts, by time alone, of kernels in the order of what they lost for it, less what the like parts of kernels
+ * beside nothing differ: that is no loss. Of few kernels, or of such as lose nothing: all 1. Sorts them. O(n log n). */
+void lumos_uneven_find(struct lumos_uneven *uneven, struct lumos_uneven_losses *beside,
+                       struct lumos_uneven_losses *alone);
 
 /* Which of the ratios the `nth` kernel of a name on a rank has: each once in LUMOS_UNEVEN, in an order of its own. O(1).
  */

@@ -16,11 +16,12 @@ static void expect_ratio(double is, double should) {
 static void those_that_lose_most_come_last(void **state) {
   (void)state;
   struct lumos_uneven uneven;
+  struct lumos_uneven_losses none = {0};
   struct lumos_uneven_loss kernels[16];
   for (int i = 0; i < 16; i++) {
     kernels[i] = (struct lumos_uneven_loss){i % 2 == 0 ? 100 : 0, 100};
   }
-  lumos_uneven_find(&uneven, kernels, 16);
+  lumos_uneven_find(&uneven, &(struct lumos_uneven_losses){.items = kernels, .count = 16}, &none);
   for (int i = 0; i < LUMOS_UNEVEN; i++) {
     expect_ratio(uneven.ratios[i], i < 8 ? 0 : 2);
   }
@@ -30,12 +31,13 @@ static void those_that_lose_most_come_last(void **state) {
 static void long_kernels_count_for_more(void **state) {
   (void)state;
   struct lumos_uneven uneven;
+  struct lumos_uneven_losses none = {0};
   struct lumos_uneven_loss kernels[12];
   for (int i = 0; i < 12; i++) {
     double alone = i == 5 ? 800 : 800.0 / 11;
     kernels[i] = (struct lumos_uneven_loss){i == 5 ? 0 : alone / 2, alone};
   }
-  lumos_uneven_find(&uneven, kernels, 12);
+  lumos_uneven_find(&uneven, &(struct lumos_uneven_losses){.items = kernels, .count = 12}, &none);
   for (int i = 0; i < LUMOS_UNEVEN; i++) {
     expect_ratio(uneven.ratios[i], i < 8 ? 0 : 2);
   }
@@ -45,27 +47,49 @@ static void long_kernels_count_for_more(void **state) {
 static void none_is_faster_beside_communication(void **state) {
   (void)state;
   struct lumos_uneven uneven;
+  struct lumos_uneven_losses none = {0};
   struct lumos_uneven_loss kernels[16];
   for (int i = 0; i < 16; i++) {
     kernels[i] = (struct lumos_uneven_loss){i == 0 ? -20 : i == 1 ? 20 : 40, 100};
   }
-  lumos_uneven_find(&uneven, kernels, 16);
+  lumos_uneven_find(&uneven, &(struct lumos_uneven_losses){.items = kernels, .count = 16}, &none);
   for (int i = 0; i < LUMOS_UNEVEN; i++) {
     expect_ratio(uneven.ratios[i], i < 2 ? 0 : 40.0 / 560 * 16);
+  }
+}
+
+/* Kernels beside nothing differ by as much: all lose 20. */
+static void what_differs_anyway_is_no_loss(void **state) {
+  (void)state;
+  struct lumos_uneven uneven;
+  struct lumos_uneven_loss beside[16], alone[16];
+  for (int i = 0; i < 16; i++) {
+    alone[i] = (struct lumos_uneven_loss){5 * i - 40, 100};
+    beside[i] = (struct lumos_uneven_loss){5 * i - 20, 100};
+  }
+  lumos_uneven_find(&uneven, &(struct lumos_uneven_losses){.items = beside, .count = 16},
+                    &(struct lumos_uneven_losses){.items = alone, .count = 16});
+  for (int i = 0; i < LUMOS_UNEVEN; i++) {
+    expect_ratio(uneven.ratios[i], 1);
   }
 }
 
 static void few_show_nothing(void **state) {
   (void)state;
   struct lumos_uneven uneven;
+  struct lumos_uneven_losses none = {0};
   struct lumos_uneven_loss kernels[12];
   for (int i = 0; i < 12; i++) {
     kernels[i] = (struct lumos_uneven_loss){i == 0 ? 100 : 0, 100};
   }
-  lumos_uneven_find(&uneven, kernels, 11);
+  lumos_uneven_find(&uneven, &(struct lumos_uneven_losses){.items = kernels, .count = 11}, &none);
   expect_ratio(uneven.ratios[0], 1);
   expect_ratio(uneven.ratios[LUMOS_UNEVEN - 1], 1);
-  lumos_uneven_find(&uneven, kernels + 1, 11); /* nothing is lost */
+  /* Nothing is lost: */
+  for (int i = 0; i < 12; i++) {
+    kernels[i].lost = 0;
+  }
+  lumos_uneven_find(&uneven, &(struct lumos_uneven_losses){.items = kernels, .count = 12}, &none);
   expect_ratio(uneven.ratios[LUMOS_UNEVEN - 1], 1);
 }
 
@@ -97,6 +121,7 @@ int main(void) {
       cmocka_unit_test(those_that_lose_most_come_last),
       cmocka_unit_test(long_kernels_count_for_more),
       cmocka_unit_test(none_is_faster_beside_communication),
+      cmocka_unit_test(what_differs_anyway_is_no_loss),
       cmocka_unit_test(few_show_nothing),
       cmocka_unit_test(all_are_drawn_once_and_in_orders_of_their_own),
   };
