@@ -125,7 +125,8 @@ struct sample {  /* a kernel */
   uint64_t kind; /* its name, phase, and the op and shapes that it works on; or how large a product it is */
   uint32_t rank; /* a slow rank is slow beside nothing, too */
   int64_t dur, beside, transferring;
-  uint8_t of; /* enum lumos_contended */
+  int64_t weight; /* ranks that are like its own, with that */
+  uint8_t of;     /* enum lumos_contended */
 };
 LUMOS_VECTOR_TYPE(samples, struct sample);
 
@@ -220,8 +221,14 @@ static void find_samples(struct samples *samples, const struct lumos_placing *pl
     bool compared = op != LUMOS_NONE && shaped[op] && (sizes == NULL || sizes[t] != 0);
     if (compared) {
       uint64_t kind = sizes == NULL ? kind_of(job, task, op) : sizes[t];
-      struct sample sample = {kind,      lumos_rank_of(job, task), runs[t].dur,
-                              beside[t], beside_transfers[t],      (uint8_t)lumos_contended_of(task)};
+      uint32_t rank = lumos_rank_of(job, task);
+      struct sample sample = {kind,
+                              rank,
+                              runs[t].dur,
+                              beside[t],
+                              beside_transfers[t],
+                              lumos_rank_weight(&job->ranks.items[rank]),
+                              (uint8_t)lumos_contended_of(task)};
       lumos_vector_push(samples, sample);
     }
   }
@@ -249,7 +256,8 @@ static void add_loss(struct shown *shown, const struct sample *sample, int64_t b
   static const double MOSTLY = 0.75; /* chosen */
   double lost = (double)(sample->dur - base), alone = (double)sample->beside - lost;
   if ((double)sample->transferring >= MOSTLY * (double)sample->beside && alone > 0) {
-    struct lumos_uneven_loss loss = {lost, alone};
+    double weight = (double)sample->weight;
+    struct lumos_uneven_loss loss = {weight * lost, weight * alone};
     lumos_vector_push(&shown->losses, loss);
   }
 }
@@ -266,15 +274,17 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
   int64_t kernels = 0;
   for (size_t i = alone; i < end; i++) {
     if (samples[i].beside >= samples[i].dur / LEAST_PART) {
-      lost += (double)(samples[i].dur - base);
-      beside += (double)samples[i].beside;
-      transferring += (double)samples[i].transferring;
-      kernels++;
+      double weight = (double)samples[i].weight;
+      lost += weight * (double)(samples[i].dur - base);
+      beside += weight * (double)samples[i].beside;
+      transferring += weight * (double)samples[i].transferring;
+      kernels += samples[i].weight;
       add_loss(shown, &samples[i], base);
     }
   }
   for (size_t i = first; i < alone && kernels > 0 && base > 0; i++) {
-    struct lumos_uneven_loss differs = {(double)(samples[i].dur - base), (double)base};
+    double weight = (double)samples[i].weight;
+    struct lumos_uneven_loss differs = {weight * (double)(samples[i].dur - base), weight * (double)base};
     lumos_vector_push(&shown->alone, differs);
   }
   shown->lost += lost;
