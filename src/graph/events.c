@@ -2,9 +2,10 @@
  *
  * Known where the trace names the event or its record, and both streams; else by PyTorch's hooks (sharded.c), or
  * inferred (unnamed.c). What the waiting stream was given next starts no earlier than the end of what the recording
- * stream was given last before the record, and of what that stream waited for since then (awaited.c), plus the typical latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's
- * previous task being over long before. A wait for the stream's own record is kept without latency and without an edge:
- * all that it does is to forbid an overlap.
+ * stream was given last before the record, and of what that stream waited for since then (awaited.c), plus the typical
+ * latency of such an edge: the trimmed mean over edges that visibly bound, the launch and the stream's previous task
+ * being over long before. A wait for the stream's own record is kept without latency and without an edge: all that it
+ * does is to forbid an overlap.
  */
 #include "graph/awaited.h"
 
