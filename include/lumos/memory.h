@@ -18,6 +18,8 @@ void lumos_out_of_memory(size_t bytes) __attribute__((noreturn));
 /* malloc, realloc and zeroed calloc that never return NULL. lumos_allocate(0) gives a unique pointer. */
 void *lumos_allocate(size_t size);
 void *lumos_allocate_zeroed(size_t count, size_t size);
+/* The same of things that are whole cache lines (64 bytes), each of which then lies in as few as it can. */
+void *lumos_allocate_lines(size_t count, size_t size);
 void *lumos_reallocate(void *memory, size_t count, size_t size);
 /* A copy of an array in memory of its own; `items` may be NULL where there are none. */
 void *lumos_copied(const void *items, size_t count, size_t size);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, LARGE = 2 * 1024 * 1024 };
+enum { LINE = 64, PAGE = 4096, LARGE = 2 * 1024 * 1024 };
 
 /* Nothing is flushed or freed: what is written appears whole or not at all (output.h). */
 void lumos_out_of_memory(size_t bytes) {
@@ -50,6 +50,17 @@ void *lumos_allocate_zeroed(size_t count, size_t size) {
     size_t bytes = 0;
     lumos_out_of_memory(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
   }
+  return memory;
+}
+
+void *lumos_allocate_lines(size_t count, size_t size) {
+  size_t bytes = 0;
+  bool fits = !__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - LINE;
+  void *memory = fits ? aligned_alloc(LINE, bytes == 0 ? LINE : (bytes + LINE - 1) / LINE * LINE) : NULL;
+  if (memory == NULL) {
+    lumos_out_of_memory(fits ? bytes : SIZE_MAX);
+  }
+  want_large_pages(memory, bytes);
   return memory;
 }
 

@@ -21,77 +21,80 @@
 
 static int64_t later(int64_t left, int64_t right) { return left > right ? left : right; }
 
-static const struct lumos_task *task_at(const struct lumos_engine *engine, uint32_t t) {
-  return &engine->job->tasks.items[t];
+static const struct lumos_node *node_at(const struct lumos_engine *engine, uint32_t n) { return &engine->facts[n]; }
+
+static const struct lumos_task *task_at(const struct lumos_engine *engine, uint32_t n) {
+  return &engine->job->tasks.items[engine->facts[n].task];
 }
 
 /* Of a call of which its traits say that it has one: details lie far apart, so no others are looked at. */
-static const struct lumos_detail *detail_at(const struct lumos_engine *engine, uint32_t t) {
-  return &engine->job->details.items[task_at(engine, t)->detail];
+static const struct lumos_detail *detail_at(const struct lumos_engine *engine, uint32_t n) {
+  return &engine->job->details.items[task_at(engine, n)->detail];
 }
 
-static struct lumos_task_state *state_of(const struct lumos_engine *engine, uint32_t t) {
-  return lumos_state_of(engine, t);
+static struct lumos_task_state *state_of(const struct lumos_engine *engine, uint32_t n) { return &engine->states[n]; }
+
+static struct lumos_bindings *binding_of(const struct lumos_engine *engine, uint32_t n) { return &engine->bound[n]; }
+
+/* As notes tell it, by task. */
+static uint32_t instant_of(const struct lumos_engine *engine, uint32_t n, enum lumos_end end) {
+  return lumos_instant_of(engine->facts[n].task, end);
 }
 
-static struct lumos_bindings *binding_of(const struct lumos_engine *engine, uint32_t t) {
-  return &engine->bound[engine->node_of[t]];
-}
-
-static bool has_ended(const struct lumos_engine *engine, uint32_t t) {
-  return state_of(engine, t)->progress == LUMOS_ENDED;
+static bool has_ended(const struct lumos_engine *engine, uint32_t n) {
+  return state_of(engine, n)->progress == LUMOS_ENDED;
 }
 
 /* Has it any of these traits? */
-static bool is(const struct lumos_engine *engine, uint32_t t, unsigned traits) {
-  return (state_of(engine, t)->traits & traits) != 0;
+static bool is(const struct lumos_engine *engine, uint32_t n, unsigned traits) {
+  return (state_of(engine, n)->traits & traits) != 0;
 }
 
 /* Nothing outside its thread follows from it, and it waits for nothing else. */
 static bool is_alone(const struct lumos_task_state *state) {
-  return state->traits == 0 && !state->special && state->holds == LUMOS_NONE;
+  return state->traits == 0 && state->special == LUMOS_NONE && state->holds == LUMOS_NONE;
 }
 
-static const struct lumos_special *special_of(const struct lumos_engine *engine, uint32_t t) {
-  return engine->node_of[t] != LUMOS_NONE && state_of(engine, t)->special ? lumos_engine_special(engine, t) : NULL;
+static const struct lumos_special *special_of(const struct lumos_engine *engine, uint32_t n) {
+  uint32_t special = state_of(engine, n)->special;
+  return special == LUMOS_NONE ? NULL : &engine->specials.items[special];
 }
 
-static enum lumos_turn turn_of(const struct lumos_engine *engine, uint32_t t) {
-  if (is(engine, t, LUMOS_COPIES)) {
+static enum lumos_turn turn_of(const struct lumos_engine *engine, uint32_t n) {
+  if (is(engine, n, LUMOS_COPIES)) {
     return LUMOS_TURN_COPY;
   }
-  return is(engine, t, LUMOS_WAITS) ? LUMOS_TURN_LOOK : LUMOS_TURN_START;
+  return is(engine, n, LUMOS_WAITS) ? LUMOS_TURN_LOOK : LUMOS_TURN_START;
 }
 
 /* Is there such a time? A task that would start or take effect at another ends the run. */
-static bool in_range(struct lumos_engine *engine, int64_t time, uint32_t t) {
+static bool in_range(struct lumos_engine *engine, int64_t time, uint32_t n) {
   bool in_range = time < LUMOS_TIME_LIMIT && time > -LUMOS_TIME_LIMIT;
-  engine->beyond = in_range ? engine->beyond : t;
+  engine->beyond = in_range ? engine->beyond : n;
   return in_range;
 }
 
-static void push_event(struct lumos_engine *engine, int64_t time, uint32_t t, enum lumos_turn turn) {
-  if (in_range(engine, time, t)) {
-    struct lumos_event event = {time, t, turn};
-    lumos_queue_push(&engine->queue, event);
+static void push_event(struct lumos_engine *engine, int64_t time, uint32_t n, enum lumos_turn turn) {
+  if (in_range(engine, time, n)) {
+    lumos_queue_push(&engine->queue, (struct lumos_event){time, n, (uint8_t)turn, 0});
   }
 }
 
 /* A task that nothing holds: it keeps its measured start, or comes when the recording begins. */
-static int64_t free_start(const struct lumos_engine *engine, uint32_t t) {
-  int64_t measured = lumos_measured_start(engine->job, t);
-  const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task_at(engine, t))];
+static int64_t free_start(const struct lumos_engine *engine, uint32_t n) {
+  int64_t measured = lumos_measured_start(engine->job, node_at(engine, n)->task);
+  const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task_at(engine, n))];
   return measured != LUMOS_ABSENT ? measured : lumos_host_job_time(rank, rank->window_start);
 }
 
 /* --- What holds a task, for those who ask why --- */
 
-static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_task *task = task_at(engine, t);
+static int64_t wait_residual(const struct lumos_engine *engine, uint32_t n) {
+  const struct lumos_task *task = task_at(engine, n);
   const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
   int64_t residual = wait->residual;
   if (engine->variant.residual != NULL) {
-    residual = engine->variant.residual(engine->variant.context, t, residual);
+    residual = engine->variant.residual(engine->variant.context, node_at(engine, n)->task, residual);
   }
   if (engine->variant.typical_residuals) {
     uint32_t group = lumos_typical_group(engine->typical, task->name, wait->on, 0);
@@ -102,10 +105,10 @@ static int64_t wait_residual(const struct lumos_engine *engine, uint32_t t) {
 
 /* What a member of a collective takes beyond the end that all have; without residuals what those of its name on its
  * stream typically take: half of them end later than the transfer's shortest time says. */
-static int64_t end_residual(const struct lumos_engine *engine, uint32_t t) {
-  int64_t residual = lumos_timing_of(engine->job, t)->end_residual;
+static int64_t end_residual(const struct lumos_engine *engine, uint32_t n) {
+  int64_t residual = lumos_timing_of(engine->job, node_at(engine, n)->task)->end_residual;
   if (engine->variant.typical_residuals) {
-    const struct lumos_task *task = task_at(engine, t);
+    const struct lumos_task *task = task_at(engine, n);
     residual = LUMOS_ABSENT;
     (void)lumos_typical_value(engine->typical, lumos_typical_end_group(engine->typical, task), LUMOS_ENOUGH_SAMPLES,
                               &residual);
@@ -114,15 +117,14 @@ static int64_t end_residual(const struct lumos_engine *engine, uint32_t t) {
 }
 
 /* What the task's own residual adds to every bound on this end of it. */
-static int64_t carried_residual(const struct lumos_engine *engine, uint32_t t, enum lumos_end to) {
+static int64_t carried_residual(const struct lumos_engine *engine, uint32_t n, enum lumos_end to) {
   if (to == LUMOS_END) {
-    return is(engine, t, LUMOS_WAITS)  ? wait_residual(engine, t)
-           : is(engine, t, LUMOS_TIED) ? end_residual(engine, t)
+    return is(engine, n, LUMOS_WAITS)  ? wait_residual(engine, n)
+           : is(engine, n, LUMOS_TIED) ? end_residual(engine, n)
                                        : 0;
   }
-  int64_t residual = lumos_timing_of(engine->job, t)->residual;
-  const struct lumos_special *special = special_of(engine, t);
-  return (residual == LUMOS_ABSENT || engine->variant.typical_residuals ? 0 : residual) +
+  const struct lumos_special *special = special_of(engine, n);
+  return (engine->variant.typical_residuals ? 0 : node_at(engine, n)->residual) +
          (special == NULL ? 0 : special->delay);
 }
 
@@ -139,50 +141,60 @@ static enum lumos_link_of link_kind(uint8_t kind) {
   }
 }
 
+/* The task that binds: on a thread the one before, be it a follower. */
+static uint32_t task_before(const struct lumos_engine *engine, uint32_t n, struct lumos_binding by) {
+  return by.src == LUMOS_NONE              ? LUMOS_NONE
+         : by.kind == LUMOS_HELD_BY_THREAD ? node_at(engine, n)->task - 1
+                                           : node_at(engine, by.src)->task;
+}
+
 /* The members' starts bound the instant at which all have come, and that instant their ends: linear where each with
  * each is not. */
-static void link_bound(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound,
+static void link_bound(struct lumos_engine *engine, uint32_t n, enum lumos_end to, int64_t bound,
                        struct lumos_binding by) {
   if (by.src != LUMOS_NONE && by.kind != LUMOS_HELD_BY_COLLECTIVE) {
     bool late = by.kind == LUMOS_HELD_BY_RESOURCE; /* found when the residual has passed */
-    bool folded = engine->notes.order != NULL && engine->node_of[by.src] == LUMOS_NONE;
-    by.src = folded ? engine->nodes[engine->node_of[t] - 1] : by.src;
+    uint32_t src = engine->notes.order == NULL ? task_before(engine, n, by) : node_at(engine, by.src)->task;
     if (!late || engine->notes.order == NULL) {
-      lumos_note_link(engine, lumos_instant_of(by.src, (enum lumos_end)by.from), lumos_instant_of(t, to),
-                      bound + (late ? 0 : carried_residual(engine, t, to)), link_kind(by.kind));
+      lumos_note_link(engine, lumos_instant_of(src, (enum lumos_end)by.from), instant_of(engine, n, to),
+                      bound + (late ? 0 : carried_residual(engine, n, to)), link_kind(by.kind));
     }
   }
 }
 
-static void note(struct lumos_engine *engine, uint32_t t, enum lumos_end to, int64_t bound, struct lumos_binding by) {
+static void note(struct lumos_engine *engine, uint32_t n, enum lumos_end to, int64_t bound, struct lumos_binding by) {
   const struct lumos_engine_notes *notes = &engine->notes;
-  struct lumos_bindings *bindings = binding_of(engine, t);
-  if (to == LUMOS_START && bound > state_of(engine, t)->start) {
-    bindings->start = by;
-  } else if (to == LUMOS_END && bound > state_of(engine, t)->end) {
-    bindings->end = by;
+  struct lumos_bindings *bindings = binding_of(engine, n);
+  struct lumos_binding told = by;
+  uint32_t t = node_at(engine, n)->task;
+  told.src = task_before(engine, n, by);
+  if (to == LUMOS_START && bound > state_of(engine, n)->start) {
+    bindings->start = told;
+  } else if (to == LUMOS_END && bound > state_of(engine, n)->end) {
+    bindings->end = told;
   }
   if (notes->watched != NULL && notes->watched[t]) {
-    struct lumos_constraint constraint = {bound, by.src, t, by.kind, by.from, (uint8_t)to, by.evidence};
+    struct lumos_constraint constraint = {bound, told.src, t, by.kind, by.from, (uint8_t)to, by.evidence};
     lumos_vector_push(notes->constraints, constraint);
   }
   if (notes->links != NULL) {
-    link_bound(engine, t, to, bound, by);
+    link_bound(engine, n, to, bound, by);
   }
 }
 
-static void bound_start(struct lumos_engine *engine, uint32_t t, int64_t bound, struct lumos_binding by) {
+/* `by`: of which node; notes tell it by task. */
+static void bound_start(struct lumos_engine *engine, uint32_t n, int64_t bound, struct lumos_binding by) {
   if (engine->explain) {
-    note(engine, t, LUMOS_START, bound, by);
+    note(engine, n, LUMOS_START, bound, by);
   }
-  state_of(engine, t)->start = later(state_of(engine, t)->start, bound);
+  state_of(engine, n)->start = later(state_of(engine, n)->start, bound);
 }
 
-static void bound_end(struct lumos_engine *engine, uint32_t t, int64_t bound, struct lumos_binding by) {
+static void bound_end(struct lumos_engine *engine, uint32_t n, int64_t bound, struct lumos_binding by) {
   if (engine->explain) {
-    note(engine, t, LUMOS_END, bound, by);
+    note(engine, n, LUMOS_END, bound, by);
   }
-  state_of(engine, t)->end = later(state_of(engine, t)->end, bound);
+  state_of(engine, n)->end = later(state_of(engine, n)->end, bound);
 }
 
 /* Order on a lane. */
@@ -202,178 +214,179 @@ static void tell(const struct lumos_engine *engine) {
   }
 }
 
-static void start_now(struct lumos_engine *engine, uint32_t t) {
-  state_of(engine, t)->progress = LUMOS_STARTED;
+static void start_now(struct lumos_engine *engine, uint32_t n) {
+  state_of(engine, n)->progress = LUMOS_STARTED;
   engine->started++;
   tell(engine);
 }
 
-static void start_alone(struct lumos_engine *engine, uint32_t t);
+static void start_alone(struct lumos_engine *engine, uint32_t n);
 
 /* Until when what is outside of the recording holds a start: an instant, or so long behind all else that holds it. */
-static int64_t outside_until(const struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
-  int64_t start = state_of(engine, t)->start;
+static int64_t outside_until(const struct lumos_engine *engine, uint32_t n, const struct lumos_special *special) {
+  int64_t start = state_of(engine, n)->start;
   return special == NULL                               ? LUMOS_ABSENT
          : special->delay > 0 && start != LUMOS_ABSENT ? start + special->delay
                                                        : special->boundary;
 }
 
-static void hold_by_boundary(struct lumos_engine *engine, uint32_t t, int64_t until, uint8_t evidence) {
-  if (engine->notes.holds != NULL && lumos_on_stream(engine->job, task_at(engine, t))) {
-    struct lumos_hold hold = {t, LUMOS_BOUNDARY, state_of(engine, t)->start, until};
+static void hold_by_boundary(struct lumos_engine *engine, uint32_t n, int64_t until, uint8_t evidence) {
+  if (engine->notes.holds != NULL && is(engine, n, LUMOS_DEVICE)) {
+    struct lumos_hold hold = {node_at(engine, n)->task, LUMOS_BOUNDARY, state_of(engine, n)->start, until};
     lumos_vector_push(engine->notes.holds, hold);
   }
-  bound_start(engine, t, until, (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, evidence});
+  bound_start(engine, n, until, (struct lumos_binding){LUMOS_NONE, LUMOS_HELD_BY_BOUNDARY, LUMOS_END, evidence});
 }
 
 /* With an order: what holds it, or would if all else came earlier, is nothing in the job. */
-static void link_root(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special) {
-  bool nothing = state_of(engine, t)->start == LUMOS_ABSENT;
+static void link_root(struct lumos_engine *engine, uint32_t n, const struct lumos_special *special) {
+  bool nothing = state_of(engine, n)->start == LUMOS_ABSENT;
   if (special != NULL && special->boundary != LUMOS_ABSENT && (nothing || special->delay == 0)) {
-    lumos_note_order(engine, LUMOS_NONE, lumos_instant_of(t, LUMOS_START),
-                     special->boundary + carried_residual(engine, t, LUMOS_START) - special->delay, LUMOS_LINK_ROOT);
+    lumos_note_order(engine, LUMOS_NONE, instant_of(engine, n, LUMOS_START),
+                     special->boundary + carried_residual(engine, n, LUMOS_START) - special->delay, LUMOS_LINK_ROOT);
   } else if (nothing && engine->notes.order != NULL) {
-    lumos_note_order(engine, LUMOS_NONE, lumos_instant_of(t, LUMOS_START), free_start(engine, t), LUMOS_LINK_ROOT);
+    lumos_note_order(engine, LUMOS_NONE, instant_of(engine, n, LUMOS_START), free_start(engine, n), LUMOS_LINK_ROOT);
   }
 }
 
 /* All that holds the start is known. */
-static void become_ready(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = state_of(engine, t);
-  const struct lumos_special *special = special_of(engine, t);
+static void become_ready(struct lumos_engine *engine, uint32_t n) {
+  struct lumos_task_state *state = state_of(engine, n);
+  const struct lumos_special *special = special_of(engine, n);
   struct lumos_binding otherwise = {.src = LUMOS_NONE};
-  link_root(engine, t, special);
-  int64_t until = outside_until(engine, t, special);
+  link_root(engine, n, special);
+  int64_t until = outside_until(engine, n, special);
   if (until > state->start) {
-    otherwise = engine->explain ? binding_of(engine, t)->start : otherwise;
-    hold_by_boundary(engine, t, until, special->evidence);
+    otherwise = engine->explain ? binding_of(engine, n)->start : otherwise;
+    hold_by_boundary(engine, n, until, special->evidence);
   }
   if (state->start == LUMOS_ABSENT) {
-    state->start = free_start(engine, t);
+    state->start = free_start(engine, n);
   } else {
-    bool carried = is(engine, t, LUMOS_DELAYED) && !engine->variant.typical_residuals;
-    state->start += carried ? lumos_timing_of(engine->job, t)->residual : 0;
+    bool carried = is(engine, n, LUMOS_DELAYED) && !engine->variant.typical_residuals;
+    state->start += carried ? node_at(engine, n)->residual : 0;
     if (engine->explain && state->floor > state->start) {
-      binding_of(engine, t)->start = binding_of(engine, t)->behind;
+      binding_of(engine, n)->start = binding_of(engine, n)->behind;
     }
     state->start = later(state->start, state->floor);
   }
   if (engine->explain) {
-    binding_of(engine, t)->behind = otherwise;
+    binding_of(engine, n)->behind = otherwise;
   }
   state->progress = LUMOS_READY;
   if (is_alone(state) && !engine->explain) { /* of equal bounds the first explains, in the order of time */
-    start_alone(engine, t);
+    start_alone(engine, n);
   } else {
-    push_event(engine, state->start, t, turn_of(engine, t));
+    push_event(engine, state->start, n, turn_of(engine, n));
   }
 }
 
 /* A negative residual, or a launch lag that counts back from the call's end, says that a rule was too strict by so much
  * in the recording. Whichever rule binds in this run, a task stays behind the previous one on its stream and does not
  * start before the call that launches it. */
-static void raise_floor(struct lumos_engine *engine, uint32_t t, int64_t floor, struct lumos_binding by) {
-  if (engine->explain && floor > state_of(engine, t)->floor) {
-    binding_of(engine, t)->behind = by;
-  }
+static void raise_floor(struct lumos_engine *engine, uint32_t n, int64_t floor, struct lumos_binding by) {
   if (engine->explain) {
-    lumos_note_link(engine, lumos_instant_of(by.src, (enum lumos_end)by.from), lumos_instant_of(t, LUMOS_START), floor,
+    uint32_t src = node_at(engine, by.src)->task;
+    lumos_note_link(engine, lumos_instant_of(src, (enum lumos_end)by.from), instant_of(engine, n, LUMOS_START), floor,
                     LUMOS_LINK_FIXED);
+    by.src = src;
+    binding_of(engine, n)->behind = floor > state_of(engine, n)->floor ? by : binding_of(engine, n)->behind;
   }
-  state_of(engine, t)->floor = later(state_of(engine, t)->floor, floor);
+  state_of(engine, n)->floor = later(state_of(engine, n)->floor, floor);
 }
 
-static void release_start(struct lumos_engine *engine, uint32_t t) {
-  if (--state_of(engine, t)->starts_after == 0) {
-    become_ready(engine, t);
+static void release_start(struct lumos_engine *engine, uint32_t n) {
+  if (--state_of(engine, n)->starts_after == 0) {
+    become_ready(engine, n);
   }
 }
 
 /* --- Ends --- */
 
-static int64_t own_length(const struct lumos_engine *engine, uint32_t t) {
-  return lumos_engine_length(engine, t, lumos_times_of(engine, t).dur);
+static int64_t own_length(const struct lumos_engine *engine, uint32_t n) {
+  return lumos_node_length(engine, n, lumos_node_times(engine, n).dur);
 }
 
 /* The end of a started task once all that holds it is known. */
-static int64_t end_of(const struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_task_state *state = state_of(engine, t);
-  if (is(engine, t, LUMOS_TIED)) {
-    return later(state->start, state->end + end_residual(engine, t));
+static int64_t end_of(const struct lumos_engine *engine, uint32_t n) {
+  const struct lumos_task_state *state = state_of(engine, n);
+  if (is(engine, n, LUMOS_TIED)) {
+    return later(state->start, state->end + end_residual(engine, n));
   }
-  if (is(engine, t, LUMOS_WAITS)) {
-    return later(state->start, state->end) + wait_residual(engine, t);
+  if (is(engine, n, LUMOS_WAITS)) {
+    return later(state->start, state->end) + wait_residual(engine, n);
   }
-  return later(state->start + own_length(engine, t), state->end);
+  return later(state->start + own_length(engine, n), state->end);
 }
 
 /* A task ends behind its own start. */
-static void link_own(struct lumos_engine *engine, uint32_t t) {
+static void link_own(struct lumos_engine *engine, uint32_t n) {
   if (engine->notes.links != NULL) {
-    int64_t least = is(engine, t, LUMOS_TIED)    ? 0
-                    : is(engine, t, LUMOS_WAITS) ? wait_residual(engine, t)
-                                                 : own_length(engine, t);
-    bool length = !is(engine, t, LUMOS_TIED | LUMOS_WAITS);
-    lumos_note_link(engine, lumos_instant_of(t, LUMOS_START), lumos_instant_of(t, LUMOS_END),
-                    state_of(engine, t)->start + least, length ? LUMOS_LINK_LENGTH : LUMOS_LINK_FIXED);
+    int64_t least = is(engine, n, LUMOS_TIED)    ? 0
+                    : is(engine, n, LUMOS_WAITS) ? wait_residual(engine, n)
+                                                 : own_length(engine, n);
+    bool length = !is(engine, n, LUMOS_TIED | LUMOS_WAITS);
+    lumos_note_link(engine, instant_of(engine, n, LUMOS_START), instant_of(engine, n, LUMOS_END),
+                    state_of(engine, n)->start + least, length ? LUMOS_LINK_LENGTH : LUMOS_LINK_FIXED);
   }
 }
 
 /* Does its end follow from `held`, the latest bound on it, rather than from its own start? */
-static bool ends_when_held(const struct lumos_engine *engine, uint32_t t, int64_t held) {
-  const struct lumos_task_state *state = state_of(engine, t);
+static bool ends_when_held(const struct lumos_engine *engine, uint32_t n, int64_t held) {
+  const struct lumos_task_state *state = state_of(engine, n);
   if (held == LUMOS_ABSENT) {
     return false;
   }
-  if (is(engine, t, LUMOS_TIED)) {
+  if (is(engine, n, LUMOS_TIED)) {
     return state->end > state->start;
   }
-  return is(engine, t, LUMOS_WAITS) ? held > state->start : held == state->end;
+  return is(engine, n, LUMOS_WAITS) ? held > state->start : held == state->end;
 }
 
-static void end_task(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = state_of(engine, t);
+static void end_task(struct lumos_engine *engine, uint32_t n) {
+  struct lumos_task_state *state = state_of(engine, n);
   int64_t held = state->end;
-  link_own(engine, t);
-  state->end = end_of(engine, t);
-  if (engine->explain && !ends_when_held(engine, t, held)) {
-    binding_of(engine, t)->end = (struct lumos_binding){t, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
+  link_own(engine, n);
+  state->end = end_of(engine, n);
+  if (engine->explain && !ends_when_held(engine, n, held)) {
+    binding_of(engine, n)->end =
+        (struct lumos_binding){node_at(engine, n)->task, LUMOS_HELD_BY_ITSELF, LUMOS_START, LUMOS_RECORDED};
   }
   state->progress = LUMOS_ENDED;
   if (state->end >= LUMOS_TIME_LIMIT || state->end - state->start >= LUMOS_TIME_LIMIT) {
-    engine->beyond = t;
+    engine->beyond = n;
   }
 
   engine->ended++;
-  lumos_vector_push(&engine->ending, t);
+  lumos_vector_push(&engine->ending, n);
 }
 
 /* What comes to pass on other lanes until then cannot change what a task alone does, so it needs no turn in the
  * queue. */
-static void start_alone(struct lumos_engine *engine, uint32_t t) {
-  if (in_range(engine, state_of(engine, t)->start, t)) {
-    start_now(engine, t);
-    if (state_of(engine, t)->ends_after == 0) {
-      end_task(engine, t);
+static void start_alone(struct lumos_engine *engine, uint32_t n) {
+  if (in_range(engine, state_of(engine, n)->start, n)) {
+    start_now(engine, n);
+    if (state_of(engine, n)->ends_after == 0) {
+      end_task(engine, n);
     }
   }
 }
 
-static void release_end(struct lumos_engine *engine, uint32_t t) {
-  if (--state_of(engine, t)->ends_after == 0 && state_of(engine, t)->progress == LUMOS_STARTED) {
-    end_task(engine, t);
+static void release_end(struct lumos_engine *engine, uint32_t n) {
+  if (--state_of(engine, n)->ends_after == 0 && state_of(engine, n)->progress == LUMOS_STARTED) {
+    end_task(engine, n);
   }
 }
 
 /* --- Passing bounds on --- */
 
-static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end from, int64_t time) {
-  for (uint32_t i = state_of(engine, t)->holds; i != LUMOS_NONE; i = engine->edges.items[i].next) {
+static void follow_edges(struct lumos_engine *engine, uint32_t n, enum lumos_end from, int64_t time) {
+  for (uint32_t i = state_of(engine, n)->holds; i != LUMOS_NONE; i = engine->edges.items[i].next) {
     const struct lumos_edge edge = engine->edges.items[i];
     if (edge.from != from) {
       continue;
     }
-    struct lumos_binding by = {t, edge.kind, edge.from, edge.evidence};
+    struct lumos_binding by = {n, edge.kind, edge.from, edge.evidence};
     if (edge.to == LUMOS_END) {
       bound_end(engine, edge.dst, time + edge.lag, by);
       release_end(engine, edge.dst);
@@ -385,22 +398,20 @@ static void follow_edges(struct lumos_engine *engine, uint32_t t, enum lumos_end
 }
 
 /* Stream order: a measured overlap is a negative lag, but nothing starts before what it follows. */
-static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t t) {
+static void follow_on_stream(struct lumos_engine *engine, uint32_t previous, uint32_t n) {
   const struct lumos_task_state *before = state_of(engine, previous);
-  int64_t gap = lumos_timing_of(engine->job, t)->gap;
-  int64_t lag = lumos_own_times(engine->job, t).lag;
+  int64_t gap = node_at(engine, n)->gap, lag = node_at(engine, n)->own.lag;
   int64_t left = before->end + lag;
   int64_t vacant = later(left, before->start);
-  gap = gap == LUMOS_ABSENT ? 0 : gap;
   struct lumos_binding by = by_order(previous, LUMOS_HELD_BY_STREAM);
   struct lumos_binding other = by;
   by.from = left < before->start ? LUMOS_START : LUMOS_END;
   other.from = left < before->start ? LUMOS_END : LUMOS_START;
-  bound_start(engine, t, vacant + gap, by);
-  raise_floor(engine, t, vacant, by);
+  bound_start(engine, n, vacant + gap, by);
+  raise_floor(engine, n, vacant, by);
   if (engine->notes.links != NULL && lag < 0) { /* what does not bind now may when it comes later */
-    raise_floor(engine, t, left < before->start ? left : before->start, other);
-    link_bound(engine, t, LUMOS_START, gap + (left < before->start ? left : before->start), other);
+    raise_floor(engine, n, left < before->start ? left : before->start, other);
+    link_bound(engine, n, LUMOS_START, gap + (left < before->start ? left : before->start), other);
   }
 }
 
@@ -412,7 +423,7 @@ static bool watches(const struct lumos_engine *engine, uint32_t first, uint32_t 
 /* What followers would have noted, had each had its turn. A retiming reads what they take off the job (retiming.h). */
 static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_t next) {
   int64_t end = state_of(engine, before)->end;
-  for (uint32_t t = before + 1; t < next; t++) {
+  for (uint32_t t = node_at(engine, before)->task + 1; t < node_at(engine, next)->task; t++) {
     struct lumos_times times = lumos_times_of(engine, t);
     int64_t start = end + lumos_engine_lag(engine, t, times.lag);
     if (engine->notes.watched != NULL && engine->notes.watched[t]) {
@@ -429,80 +440,77 @@ static void note_followers(struct lumos_engine *engine, uint32_t before, uint32_
 
 /* Many threads and streams take turns, so what one needs next is seldom in a cache: it is asked for while others have
  * theirs. */
-static inline void fetch(const struct lumos_engine *engine, uint32_t t, uint32_t node) {
-  __builtin_prefetch(&engine->job->tasks.items[t]);
-  __builtin_prefetch(&engine->states[node]);
+static inline void fetch(const struct lumos_engine *engine, uint32_t n) {
+  __builtin_prefetch(&engine->facts[n]);
+  __builtin_prefetch(&engine->states[n]);
 }
 
-static inline void fetch_launched(const struct lumos_engine *engine, uint32_t call) {
-  const uint32_t *first = &engine->launched_first[engine->node_of[call]];
-  if (first[0] < first[1]) {
-    fetch(engine, engine->launched[first[0]], engine->node_of[engine->launched[first[0]]]);
+/* Of a node to which its thread has come: what it launches, and the next one there. */
+static inline void fetch_ahead(const struct lumos_engine *engine, uint32_t n) {
+  if (is(engine, n, LUMOS_LAUNCHES)) {
+    fetch(engine, engine->launched[node_at(engine, n)->launched]);
+  }
+  fetch(engine, n + 1);
+  if (engine->explain) { /* the last follower */
+    __builtin_prefetch(&engine->job->tasks.items[node_at(engine, n + 1)->task - 1]);
   }
 }
 
 /* The thread comes to its next node, behind the followers before it. */
 static void come_to(struct lumos_engine *engine, uint32_t next) {
-  uint32_t n = engine->node_of[next], before = engine->nodes[n - 1];
-  if (n + 1 < engine->node_count) {
-    fetch(engine, engine->nodes[n + 1], n + 1);
-  }
-  if (watches(engine, before + 1, next) || (engine->notes.links != NULL && engine->notes.order == NULL)) {
+  uint32_t before = next - 1;
+  fetch_ahead(engine, next);
+  if (engine->explain && (watches(engine, node_at(engine, before)->task + 1, node_at(engine, next)->task) ||
+                          (engine->notes.links != NULL && engine->notes.order == NULL))) {
     note_followers(engine, before, next);
   }
-  int64_t end = state_of(engine, before)->end + engine->ahead[n];
-  int64_t lag = lumos_engine_lag(engine, next, lumos_times_of(engine, next).lag);
-  bound_start(engine, next, end + lag, by_order(next - 1, LUMOS_HELD_BY_THREAD));
+  int64_t end = state_of(engine, before)->end + engine->ahead[next];
+  int64_t lag = lumos_node_lag(engine, next, lumos_node_times(engine, next).lag);
+  bound_start(engine, next, end + lag, by_order(before, LUMOS_HELD_BY_THREAD));
   release_start(engine, next);
 }
 
 /* Something else may hold the next node just as long. What explains it is then what came first, and for that the last
  * follower takes its turn in the queue. */
-static void follow_on_thread(struct lumos_engine *engine, uint32_t t) {
-  uint32_t next = lumos_next_node(engine, t);
-  if (next == LUMOS_NONE) {
+static void follow_on_thread(struct lumos_engine *engine, uint32_t n) {
+  if (!lumos_is_followed(engine, n)) {
     return;
   }
-  if (engine->explain && t + 1 < next) {
-    int64_t end = state_of(engine, t)->end + engine->ahead[engine->node_of[next]];
-    int64_t last = lumos_engine_length(engine, next - 1, lumos_times_of(engine, next - 1).dur);
-    push_event(engine, end - last, next - 1, LUMOS_TURN_START);
+  uint32_t last = node_at(engine, n + 1)->task - 1;
+  if (engine->explain && node_at(engine, n)->task < last) {
+    int64_t end = state_of(engine, n)->end + engine->ahead[n + 1];
+    int64_t start = end - lumos_engine_length(engine, last, lumos_times_of(engine, last).dur);
+    if (in_range(engine, start, n + 1)) {
+      lumos_queue_push(&engine->queue, (struct lumos_event){start, n + 1, LUMOS_TURN_START, 1});
+    }
   } else {
-    come_to(engine, next);
+    come_to(engine, n + 1);
   }
 }
 
 /* Everything that hangs on the end of a task. */
-static void draw_consequences(struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
-  int64_t end = state_of(engine, t)->end;
-  if (lane->kind == LUMOS_STREAM) {
-    uint32_t next = state_of(engine, t)->next;
+static void draw_consequences(struct lumos_engine *engine, uint32_t n) {
+  int64_t end = state_of(engine, n)->end;
+  if (is(engine, n, LUMOS_DEVICE)) {
+    uint32_t next = state_of(engine, n)->next;
     if (next != LUMOS_NONE) {
-      follow_on_stream(engine, t, next);
+      follow_on_stream(engine, n, next);
       release_start(engine, next);
     }
   } else {
-    if (is(engine, t, LUMOS_LAUNCHES | LUMOS_RECORDS | LUMOS_AWAITS) && !is(engine, t, LUMOS_COPIES)) {
-      push_event(engine, end, t, is(engine, t, LUMOS_AWAITS) ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
-      fetch_launched(engine, t);
+    if (is(engine, n, LUMOS_LAUNCHES | LUMOS_RECORDS | LUMOS_AWAITS) && !is(engine, n, LUMOS_COPIES)) {
+      push_event(engine, end, n, is(engine, n, LUMOS_AWAITS) ? LUMOS_TURN_WAIT : LUMOS_TURN_EFFECT);
     }
-    follow_on_thread(engine, t);
+    follow_on_thread(engine, n);
   }
-  follow_edges(engine, t, LUMOS_END, end);
+  follow_edges(engine, n, LUMOS_END, end);
 }
 
 /* --- Effects of calls: what happens on streams --- */
 
-/* How much earlier than its call's start a task was measured to start, at most 0: what clocks leave. */
-static int64_t measured_lead(const struct lumos_engine *engine, uint32_t t, uint32_t call) {
-  int64_t start = lumos_measured_start(engine->job, t), called = lumos_measured_start(engine->job, call);
-  return start == LUMOS_ABSENT || called == LUMOS_ABSENT || start > called ? 0 : start - called;
-}
-
-/* t starts (or ends) no earlier than `edge.lag` after `src` has ended, be it over or still to come. */
-static void bound_by_end(struct lumos_engine *engine, uint32_t t, uint32_t src, struct lumos_edge edge) {
-  edge.dst = t;
+/* n starts (or ends) no earlier than `edge.lag` after `src` has ended, be it over or still to come. */
+static void bound_by_end(struct lumos_engine *engine, uint32_t n, uint32_t src, struct lumos_edge edge) {
+  edge.dst = n;
   edge.from = LUMOS_END;
   edge.evidence = edge.evidence == 0 ? LUMOS_RECORDED : edge.evidence;
   if (!has_ended(engine, src)) {
@@ -511,28 +519,32 @@ static void bound_by_end(struct lumos_engine *engine, uint32_t t, uint32_t src, 
   }
   struct lumos_binding by = {src, edge.kind, LUMOS_END, edge.evidence};
   if (edge.to == LUMOS_START) {
-    bound_start(engine, t, state_of(engine, src)->end + edge.lag, by);
+    bound_start(engine, n, state_of(engine, src)->end + edge.lag, by);
   } else {
-    bound_end(engine, t, state_of(engine, src)->end + edge.lag, by);
+    bound_end(engine, n, state_of(engine, src)->end + edge.lag, by);
   }
 }
 
-static void bound_by_launch(struct lumos_engine *engine, uint32_t t) {
-  uint32_t call = task_at(engine, t)->call;
-  uint32_t first = is(engine, call, LUMOS_CUT) ? detail_at(engine, call)->first_segment : call;
+/* The call, or of a cut one the first segment. */
+static uint32_t begin_of(const struct lumos_engine *engine, uint32_t call) {
+  uint32_t first = is(engine, call, LUMOS_CUT) ? engine->node_of[detail_at(engine, call)->first_segment] : call;
   uint32_t begin = has_ended(engine, first) ? first : call;
   lumos_note_unclear(engine,
-                     begin != first || first > call || task_at(engine, first)->lane != task_at(engine, call)->lane);
-  const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
-  int64_t lag = timing->launch_lag == LUMOS_ABSENT ? 0 : timing->launch_lag;
-  lag = engine->variant.launch == NULL ? lag : engine->variant.launch(engine->variant.context, t, lag);
-  raise_floor(engine, t, state_of(engine, begin)->start + measured_lead(engine, t, begin),
-              (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
-  if (timing->launch_from == LUMOS_START) {
-    bound_start(engine, t, state_of(engine, begin)->start + lag,
-                (struct lumos_binding){begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED});
+                     begin != first || first > call || node_at(engine, first)->lane != node_at(engine, call)->lane);
+  return begin;
+}
+
+static void bound_by_launch(struct lumos_engine *engine, uint32_t n) {
+  const struct lumos_node *node = node_at(engine, n);
+  uint32_t call = node->call, begin = begin_of(engine, call);
+  int64_t lag = node->launch_lag, lead = begin == call ? node->lead : lumos_measured_lead(engine, n, begin);
+  lag = engine->variant.launch == NULL ? lag : engine->variant.launch(engine->variant.context, node->task, lag);
+  struct lumos_binding by = {begin, LUMOS_HELD_BY_LAUNCH, LUMOS_START, LUMOS_RECORDED};
+  raise_floor(engine, n, state_of(engine, begin)->start + lead, by);
+  if (is(engine, n, LUMOS_FROM_START)) {
+    bound_start(engine, n, state_of(engine, begin)->start + lag, by);
   } else {
-    bound_by_end(engine, t, call, (struct lumos_edge){.lag = lag, .to = LUMOS_START, .kind = LUMOS_HELD_BY_LAUNCH});
+    bound_by_end(engine, n, call, (struct lumos_edge){.lag = lag, .to = LUMOS_START, .kind = LUMOS_HELD_BY_LAUNCH});
   }
 }
 
@@ -541,78 +553,76 @@ static const struct lumos_event_edge *no_more_edges(const struct lumos_engine *e
 }
 
 /* What the stream waits for holds the first task behind the wait; the rest follows by stream order. */
-static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state *lane, uint32_t t) {
+static void bound_by_events(struct lumos_engine *engine, struct lumos_lane_state *lane, uint32_t n) {
   for (uint32_t i = lane->waits; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
     uint32_t awaited = engine->stream_waits.items[i].awaited;
-    uint32_t from = task_at(engine, awaited)->lane;
-    const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, from);
+    uint32_t from = node_at(engine, awaited)->lane;
+    const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, n, from);
     struct lumos_edge edge = {.to = LUMOS_START, .kind = LUMOS_HELD_BY_EVENT, .evidence = LUMOS_ORDERED};
-    if (stored != no_more_edges(engine) && stored->dst == t && stored->lane == from) {
+    if (stored != no_more_edges(engine) && stored->dst == n && stored->lane == from) {
       edge.lag = stored->lag;
       edge.evidence = stored->evidence;
     }
-    bound_by_end(engine, t, awaited, edge);
+    bound_by_end(engine, n, awaited, edge);
   }
   lane->waits = LUMOS_NONE;
 }
 
 /* An inferred edge binds as the wait behind it would: to what is on its stream by now. */
-static void bound_by_inferred_events(struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, t, 0);
-  for (; stored != no_more_edges(engine) && stored->dst == t; stored++) {
+static void bound_by_inferred_events(struct lumos_engine *engine, uint32_t n) {
+  const struct lumos_event_edge *stored = lumos_engine_event_edge(engine, n, 0);
+  for (; stored != no_more_edges(engine) && stored->dst == n; stored++) {
     lumos_note_touch(engine, engine->acting, stored->lane);
     if (stored->evidence != LUMOS_RECORDED && state_of(engine, stored->src)->enqueued) {
       bound_by_end(
-          engine, t, stored->src,
+          engine, n, stored->src,
           (struct lumos_edge){
               .lag = stored->lag, .to = LUMOS_START, .kind = LUMOS_HELD_BY_EVENT, .evidence = stored->evidence});
     }
   }
 }
 
-static void enqueue_one(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_lane_state *lane = &engine->lanes[task_at(engine, t)->lane];
+static void enqueue_one(struct lumos_engine *engine, uint32_t n) {
+  struct lumos_lane_state *lane = &engine->lanes[node_at(engine, n)->lane];
   uint32_t previous = lane->last;
-  lane->last = t;
-  state_of(engine, t)->previous = previous;
-  state_of(engine, t)->turn = previous == LUMOS_NONE ? 0 : state_of(engine, previous)->turn + 1;
+  lane->last = n;
+  state_of(engine, n)->previous = previous;
+  state_of(engine, n)->turn = previous == LUMOS_NONE ? 0 : state_of(engine, previous)->turn + 1;
   if (previous != LUMOS_NONE && has_ended(engine, previous)) {
-    follow_on_stream(engine, previous, t);
+    follow_on_stream(engine, previous, n);
   } else if (previous != LUMOS_NONE) {
-    state_of(engine, previous)->next = t;
-    state_of(engine, t)->starts_after++;
+    state_of(engine, previous)->next = n;
+    state_of(engine, n)->starts_after++;
   }
-  state_of(engine, t)->enqueued = true;
+  state_of(engine, n)->enqueued = true;
   if (lane->keeps_order) {
-    lumos_vector_push(&lane->order, t);
+    lumos_vector_push(&lane->order, n);
   }
-  bound_by_events(engine, lane, t);
-  if (state_of(engine, t)->inferred) {
-    bound_by_inferred_events(engine, t);
+  bound_by_events(engine, lane, n);
+  if (is(engine, n, LUMOS_IS_INFERRED)) {
+    bound_by_inferred_events(engine, n);
   }
-  if (task_at(engine, t)->call != LUMOS_NONE) {
-    bound_by_launch(engine, t);
+  if (node_at(engine, n)->call != LUMOS_NONE) {
+    bound_by_launch(engine, n);
   }
   if (engine->acting != LUMOS_NONE) {
-    lumos_note_order(engine, engine->acting, lumos_instant_of(t, LUMOS_START), LUMOS_ABSENT, LUMOS_LINK_CAUSE);
+    lumos_note_order(engine, engine->acting, instant_of(engine, n, LUMOS_START), LUMOS_ABSENT, LUMOS_LINK_CAUSE);
   }
-  release_start(engine, t);
+  release_start(engine, n);
 }
 
 /* Put a task on its stream, and behind it those whose launch the recording does not show: they keep their place. */
-static void enqueue(struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
-  do {
-    enqueue_one(engine, t++);
-  } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
+static void enqueue(struct lumos_engine *engine, uint32_t n) {
+  for (enqueue_one(engine, n); is(engine, n, LUMOS_BRINGS); n++) {
+    enqueue_one(engine, n + 1);
+  }
 }
 
 /* What is put on its streams at once is there before any of it looks for what it waits for. */
-static void announce(struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_lane *lane = &engine->job->lanes.items[task_at(engine, t)->lane];
-  do {
-    state_of(engine, t++)->enqueued = true;
-  } while (t < lane->task_first + lane->task_count && task_at(engine, t)->call == LUMOS_NONE);
+static void announce(struct lumos_engine *engine, uint32_t n) {
+  for (state_of(engine, n)->enqueued = true; is(engine, n, LUMOS_BRINGS); n++) {
+    state_of(engine, n + 1)->enqueued = true;
+  }
 }
 
 /* When a call takes effect: at its end, a blocking copy at its start. */
@@ -623,25 +633,22 @@ static int64_t effect_of(const struct lumos_engine *engine, uint32_t call) {
 /* The last task that is on a stream at an instant. The queue can be ahead of the instant, for a kernel may start before
  * the call that launches it ends, and so be late news to those who wait for it. */
 static uint32_t last_enqueued(const struct lumos_engine *engine, uint32_t lane, int64_t instant) {
-  uint32_t t = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
-  while (t != LUMOS_NONE && task_at(engine, t)->call != LUMOS_NONE &&
-         effect_of(engine, task_at(engine, t)->call) > instant) {
+  uint32_t n = lane == LUMOS_NONE ? LUMOS_NONE : engine->lanes[lane].last;
+  while (n != LUMOS_NONE && node_at(engine, n)->call != LUMOS_NONE &&
+         effect_of(engine, node_at(engine, n)->call) > instant) {
     lumos_note_unclear(engine, true);
-    t = state_of(engine, t)->previous;
+    n = state_of(engine, n)->previous;
   }
-  return t;
+  return n;
 }
 
 /* A task that no call launches comes to its stream when one has ended, behind all that it does itself. */
-static bool is_free(const struct lumos_engine *engine, uint32_t t) {
-  return lumos_timing_of(engine->job, t)->origin == LUMOS_FREE;
-}
+static bool is_free(const struct lumos_engine *engine, uint32_t n) { return is(engine, n, LUMOS_IS_FREE); }
 
 /* Put what a call launches on its streams, or what is free from then on. */
 static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
   bool mixed = is(engine, call, LUMOS_FREES);
-  uint32_t first = engine->launched_first[engine->node_of[call]];
-  uint32_t end = engine->launched_first[engine->node_of[call] + 1];
+  uint32_t first = node_at(engine, call)->launched, end = node_at(engine, call + 1)->launched;
   for (uint32_t i = first; i < end; i++) {
     if (!mixed || is_free(engine, engine->launched[i]) == free) {
       announce(engine, engine->launched[i]);
@@ -649,7 +656,7 @@ static void enqueue_all(struct lumos_engine *engine, uint32_t call, bool free) {
   }
   for (uint32_t i = first; i < end; i++) {
     if (!mixed || is_free(engine, engine->launched[i]) == free) {
-      lumos_note_touch(engine, engine->acting, task_at(engine, engine->launched[i])->lane);
+      lumos_note_touch(engine, engine->acting, node_at(engine, engine->launched[i])->lane);
       enqueue(engine, engine->launched[i]);
     }
   }
@@ -668,7 +675,7 @@ static uint32_t waits_without(struct lumos_engine *engine, uint32_t waits, uint3
   uint32_t kept = LUMOS_NONE;
   for (uint32_t i = waits; i != LUMOS_NONE; i = engine->stream_waits.items[i].next) {
     uint32_t awaited = engine->stream_waits.items[i].awaited;
-    if (task_at(engine, awaited)->lane != stream) {
+    if (node_at(engine, awaited)->lane != stream) {
       struct lumos_stream_wait wait = {awaited, kept};
       kept = (uint32_t)engine->stream_waits.count;
       lumos_vector_push(&engine->stream_waits, wait);
@@ -680,8 +687,8 @@ static uint32_t waits_without(struct lumos_engine *engine, uint32_t waits, uint3
 /* Of a stream what comes last says all. */
 static void await_on_stream(struct lumos_engine *engine, uint32_t stream, uint32_t awaited) {
   struct lumos_lane_state *lane = &engine->lanes[stream];
-  uint32_t of = task_at(engine, awaited)->lane, i = lane->waits;
-  while (i != LUMOS_NONE && task_at(engine, engine->stream_waits.items[i].awaited)->lane != of) {
+  uint32_t of = node_at(engine, awaited)->lane, i = lane->waits;
+  while (i != LUMOS_NONE && node_at(engine, engine->stream_waits.items[i].awaited)->lane != of) {
     i = engine->stream_waits.items[i].next;
   }
   if (i != LUMOS_NONE &&
@@ -719,7 +726,7 @@ static void speak_of_event(struct lumos_engine *engine, uint32_t call) {
 }
 
 static void take_effect(struct lumos_engine *engine, uint32_t call) {
-  engine->acting = lumos_instant_of(call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
+  engine->acting = instant_of(engine, call, is(engine, call, LUMOS_COPIES) ? LUMOS_START : LUMOS_END);
   if (is(engine, call, LUMOS_LAUNCHES)) {
     enqueue_all(engine, call, false);
   }
@@ -733,59 +740,58 @@ static void take_effect(struct lumos_engine *engine, uint32_t call) {
 
 /* --- Starts --- */
 
-static void await(struct lumos_engine *engine, uint32_t t, uint32_t awaited) {
+static void await(struct lumos_engine *engine, uint32_t n, uint32_t awaited) {
   if (awaited != LUMOS_NONE) {
-    uint8_t evidence = state_of(engine, t)->inferred ? LUMOS_INFERRED : LUMOS_RECORDED;
-    bound_by_end(engine, t, awaited,
+    uint8_t evidence = is(engine, n, LUMOS_IS_INFERRED) ? LUMOS_INFERRED : LUMOS_RECORDED;
+    bound_by_end(engine, n, awaited,
                  (struct lumos_edge){.to = LUMOS_END, .kind = LUMOS_HELD_BY_WAIT, .evidence = evidence});
   }
 }
 
 /* A waiting call looks at what is there to wait for. */
-static void look(struct lumos_engine *engine, uint32_t t) {
-  const struct lumos_task *task = task_at(engine, t);
+static void look(struct lumos_engine *engine, uint32_t n) {
+  const struct lumos_task *task = task_at(engine, n);
   const struct lumos_wait *wait = &engine->job->details.items[task->detail].wait;
   const struct lumos_rank *rank = &engine->job->ranks.items[lumos_rank_of(engine->job, task)];
-  uint32_t slot = engine->events.slot[task->detail], now = lumos_instant_of(t, LUMOS_START);
+  uint32_t slot = engine->events.slot[task->detail], now = instant_of(engine, n, LUMOS_START);
   switch ((enum lumos_wait_on)wait->on) {
     case LUMOS_WAIT_STREAM:
       lumos_note_touch(engine, now, wait->lane);
-      await(engine, t, last_enqueued(engine, wait->lane, state_of(engine, t)->start));
+      await(engine, n, last_enqueued(engine, wait->lane, state_of(engine, n)->start));
       break;
     case LUMOS_WAIT_DEVICE:
       for (uint32_t lane = rank->lane_first; lane < rank->lane_first + rank->lane_count; lane++) {
         lumos_note_touch(engine, now, lane);
-        await(engine, t, last_enqueued(engine, lane, state_of(engine, t)->start));
+        await(engine, n, last_enqueued(engine, lane, state_of(engine, n)->start));
       }
       break;
     case LUMOS_WAIT_EVENT:
       lumos_note_event(engine, now, slot);
-      await(engine, t, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
+      await(engine, n, slot == LUMOS_NONE ? LUMOS_NONE : engine->events.latest[slot]);
       break;
     case LUMOS_WAIT_SELF:
-      for (uint32_t i = engine->launched_first[engine->node_of[t]]; i < engine->launched_first[engine->node_of[t] + 1];
-           i++) {
-        await(engine, t, is_free(engine, engine->launched[i]) ? LUMOS_NONE : engine->launched[i]);
+      for (uint32_t i = node_at(engine, n)->launched; i < node_at(engine, n + 1)->launched; i++) {
+        await(engine, n, is_free(engine, engine->launched[i]) ? LUMOS_NONE : engine->launched[i]);
       }
       break;
   }
 }
 
 /* A call that launches on a full stream returns when a task there has started and made room. */
-static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
-  uint32_t first = engine->launched[engine->launched_first[engine->node_of[t]]], l = task_at(engine, first)->lane;
+static void wait_for_place(struct lumos_engine *engine, uint32_t n) {
+  uint32_t first = engine->launched[node_at(engine, n)->launched], l = node_at(engine, first)->lane;
   const struct lumos_lane_state *lane = &engine->lanes[l];
   if (lane->depth == 0 || is_free(engine, first)) {
     return;
   }
-  lumos_note_touch(engine, lumos_instant_of(t, LUMOS_START), l);
+  lumos_note_touch(engine, instant_of(engine, n, LUMOS_START), l);
   if (lane->order.count <= lane->depth) {
     return;
   }
   uint32_t makes_room = lane->order.items[lane->order.count - lane->depth - 1];
-  const struct lumos_special *special = special_of(engine, t);
+  const struct lumos_special *special = special_of(engine, n);
   struct lumos_edge edge = {.lag = special == NULL || special->queue_lag == LUMOS_ABSENT ? 0 : special->queue_lag,
-                            .dst = t,
+                            .dst = n,
                             .from = LUMOS_START,
                             .to = LUMOS_END,
                             .kind = LUMOS_HELD_BY_QUEUE,
@@ -793,7 +799,7 @@ static void wait_for_place(struct lumos_engine *engine, uint32_t t) {
   if (state_of(engine, makes_room)->progress < LUMOS_STARTED) {
     lumos_engine_hold(engine, makes_room, edge);
   } else {
-    bound_end(engine, t, state_of(engine, makes_room)->start + edge.lag,
+    bound_end(engine, n, state_of(engine, makes_room)->start + edge.lag,
               (struct lumos_binding){makes_room, edge.kind, edge.from, edge.evidence});
   }
 }
@@ -820,8 +826,8 @@ static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_col
   if (engine->variant.transfer != NULL) {
     transfer = engine->variant.transfer(engine->variant.context, c, transfer);
   }
-  lumos_note_transfer(engine, met, lumos_instant_of(member, LUMOS_END), meeting->latest + transfer + residual, c);
-  lumos_note_transfer(engine, lumos_instant_of(member, LUMOS_START), lumos_instant_of(member, LUMOS_END),
+  lumos_note_transfer(engine, met, instant_of(engine, member, LUMOS_END), meeting->latest + transfer + residual, c);
+  lumos_note_transfer(engine, instant_of(engine, member, LUMOS_START), instant_of(engine, member, LUMOS_END),
                       start + transfer + residual, c);
   struct lumos_binding by = {start > meeting->latest ? member : meeting->last, LUMOS_HELD_BY_COLLECTIVE, LUMOS_START,
                              evidence_of(collective)};
@@ -832,9 +838,9 @@ static void bound_by_meeting(struct lumos_engine *engine, const struct lumos_col
 static void complete_meeting(struct lumos_engine *engine, const struct lumos_collective *collective,
                              const struct lumos_meeting *meeting, uint32_t arriving) {
   for (uint32_t i = 0; i < collective->member_count; i++) {
-    uint32_t member = engine->job->members.items[collective->member_first + i];
+    uint32_t task = engine->job->members.items[collective->member_first + i], member = engine->node_of[task];
     const struct lumos_task_state *state = state_of(engine, member);
-    if (member != arriving && state->progress == LUMOS_STARTED && lumos_member_waits(engine->job, collective, member)) {
+    if (member != arriving && state->progress == LUMOS_STARTED && lumos_member_waits(engine->job, collective, task)) {
       bound_by_meeting(engine, collective, meeting, member);
       release_end(engine, member);
     }
@@ -842,26 +848,27 @@ static void complete_meeting(struct lumos_engine *engine, const struct lumos_col
 }
 
 /* A member arrives at its collectives. */
-static void meet(struct lumos_engine *engine, uint32_t t) {
+static void meet(struct lumos_engine *engine, uint32_t n) {
   const struct lumos_coupling *coupling = &engine->coupling;
-  struct lumos_task_state *state = state_of(engine, t);
-  for (uint32_t i = coupling->first[t]; i < coupling->first[t + 1]; i++) {
+  struct lumos_task_state *state = state_of(engine, n);
+  uint32_t task = node_at(engine, n)->task;
+  for (uint32_t i = coupling->first[task]; i < coupling->first[task + 1]; i++) {
     const struct lumos_collective *collective = &engine->job->collectives.items[coupling->of[i]];
     struct lumos_meeting *meeting = &engine->meetings[coupling->of[i]];
-    if (lumos_member_awaited(engine->job, collective, t)) {
-      meeting->last = state->start >= meeting->latest ? t : meeting->last;
+    if (lumos_member_awaited(engine->job, collective, task)) {
+      meeting->last = state->start >= meeting->latest ? n : meeting->last;
       meeting->latest = later(meeting->latest, state->start);
-      lumos_note_link(engine, lumos_instant_of(t, LUMOS_START), instant_met(engine, collective), state->start,
+      lumos_note_link(engine, instant_of(engine, n, LUMOS_START), instant_met(engine, collective), state->start,
                       LUMOS_LINK_FIXED);
       if (--meeting->missing == 0) {
-        complete_meeting(engine, collective, meeting, t);
+        complete_meeting(engine, collective, meeting, n);
       }
     }
-    if (!lumos_member_waits(engine->job, collective, t)) {
+    if (!lumos_member_waits(engine->job, collective, task)) {
       continue;
     }
     if (meeting->missing == 0) {
-      bound_by_meeting(engine, collective, meeting, t);
+      bound_by_meeting(engine, collective, meeting, n);
     } else {
       state->ends_after++;
     }
@@ -869,12 +876,12 @@ static void meet(struct lumos_engine *engine, uint32_t t) {
 }
 
 /* Do kernels of another stream leave it no SMs? Then it is looked at again when there may be room. */
-static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = state_of(engine, t);
-  const struct lumos_special *special = special_of(engine, t);
+static bool waits_for_room(struct lumos_engine *engine, uint32_t n) {
+  struct lumos_task_state *state = state_of(engine, n);
+  const struct lumos_special *special = special_of(engine, n);
   struct lumos_look look;
   if (special == NULL || special->occupant == LUMOS_NONE || state->had_room ||
-      lumos_has_room(engine, t, special, &look)) {
+      lumos_has_room(engine, n, special, &look)) {
     return false;
   }
   state->had_room = look.last;
@@ -882,33 +889,33 @@ static bool waits_for_room(struct lumos_engine *engine, uint32_t t) {
     return false; /* the last wave has begun */
   }
   if (engine->notes.holds != NULL) {
-    struct lumos_hold hold = {t, LUMOS_RESOURCE, state->start, look.until};
+    struct lumos_hold hold = {node_at(engine, n)->task, LUMOS_RESOURCE, state->start, look.until};
     lumos_vector_push(engine->notes.holds, hold);
   }
-  bound_start(engine, t, look.until, look.by);
-  push_event(engine, state->start, t, turn_of(engine, t));
+  bound_start(engine, n, look.until, look.by);
+  push_event(engine, state->start, n, turn_of(engine, n));
   return true;
 }
 
-static void start_task(struct lumos_engine *engine, uint32_t t) {
-  struct lumos_task_state *state = state_of(engine, t);
-  start_now(engine, t);
-  engine->lanes[task_at(engine, t)->lane].started++;
-  follow_edges(engine, t, LUMOS_START, state->start);
-  if (is(engine, t, LUMOS_COPIES)) {
-    take_effect(engine, t);
+static void start_task(struct lumos_engine *engine, uint32_t n) {
+  struct lumos_task_state *state = state_of(engine, n);
+  start_now(engine, n);
+  engine->lanes[node_at(engine, n)->lane].started++;
+  follow_edges(engine, n, LUMOS_START, state->start);
+  if (is(engine, n, LUMOS_COPIES)) {
+    take_effect(engine, n);
   }
-  if (engine->rules->host_waits && is(engine, t, LUMOS_WAITS)) {
-    look(engine, t);
+  if (engine->rules->host_waits && is(engine, n, LUMOS_WAITS)) {
+    look(engine, n);
   }
-  if (is(engine, t, LUMOS_MEETS)) {
-    meet(engine, t);
+  if (is(engine, n, LUMOS_MEETS)) {
+    meet(engine, n);
   }
-  if (is(engine, t, LUMOS_LAUNCHES) && !is(engine, t, LUMOS_COPIES)) {
-    wait_for_place(engine, t);
+  if (is(engine, n, LUMOS_LAUNCHES) && !is(engine, n, LUMOS_COPIES)) {
+    wait_for_place(engine, n);
   }
   if (state->ends_after == 0) {
-    end_task(engine, t);
+    end_task(engine, n);
   }
 }
 
@@ -916,13 +923,14 @@ static void start_task(struct lumos_engine *engine, uint32_t t) {
 
 /* Does the stream begin with work that was launched before the recording? */
 static bool begins_before(const struct lumos_engine *engine, const struct lumos_lane *lane) {
-  return lane->kind == LUMOS_STREAM && lane->task_count > 0 && task_at(engine, lane->task_first)->call == LUMOS_NONE;
+  return lane->kind == LUMOS_STREAM && lane->task_count > 0 &&
+         engine->job->tasks.items[lane->task_first].call == LUMOS_NONE;
 }
 
 static void begin(struct lumos_engine *engine) {
   for (size_t i = 0; i < engine->job->lanes.count; i++) {
     if (begins_before(engine, &engine->job->lanes.items[i])) {
-      announce(engine, engine->job->lanes.items[i].task_first);
+      announce(engine, engine->node_of[engine->job->lanes.items[i].task_first]);
     }
   }
   for (size_t i = 0; i < engine->job->lanes.count; i++) {
@@ -930,10 +938,11 @@ static void begin(struct lumos_engine *engine) {
     if (lane->task_count == 0) {
       continue;
     }
+    uint32_t first = engine->node_of[lane->task_first];
     if (begins_before(engine, lane)) {
-      enqueue(engine, lane->task_first);
-    } else if (lane->kind == LUMOS_THREAD && state_of(engine, lane->task_first)->starts_after == 0) {
-      become_ready(engine, lane->task_first);
+      enqueue(engine, first);
+    } else if (lane->kind == LUMOS_THREAD && state_of(engine, first)->starts_after == 0) {
+      become_ready(engine, first);
     }
   }
 }
@@ -951,12 +960,13 @@ static void run(struct lumos_engine *engine) {
   settle(engine);
   while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
     struct lumos_event event = lumos_queue_pop(&engine->queue);
-    if (engine->node_of[event.task] == LUMOS_NONE) {
-      come_to(engine, event.task + 1);
-    } else if (state_of(engine, event.task)->progress != LUMOS_READY) {
-      take_effect(engine, event.task);
-    } else if (!waits_for_room(engine, event.task)) {
-      start_task(engine, event.task);
+    uint32_t n = event.node;
+    if (event.earlier > 0) { /* the last follower's turn */
+      come_to(engine, n);
+    } else if (state_of(engine, n)->progress != LUMOS_READY) {
+      take_effect(engine, n);
+    } else if (!waits_for_room(engine, n)) {
+      start_task(engine, n);
     }
     settle(engine);
   }

@@ -26,53 +26,68 @@ enum lumos_task_progress { LUMOS_WAITING, LUMOS_READY, LUMOS_STARTED, LUMOS_ENDE
 /* What a task is to the loop, found before the first run, so that most tasks are seen to be nothing special at a
  * glance. */
 enum lumos_trait {
-  LUMOS_WAITS = 1,     /* a call whose end follows from what it waits for */
-  LUMOS_COPIES = 2,    /* a blocking copy: takes effect when it starts, for it waits for its own work */
-  LUMOS_LAUNCHES = 4,  /* a call that puts tasks on streams */
-  LUMOS_RECORDS = 8,   /* a call that records an event */
-  LUMOS_AWAITS = 16,   /* a call that makes a stream wait for an event */
-  LUMOS_CUT = 32,      /* a call that nested ones cut into segments */
-  LUMOS_MEETS = 64,    /* a member of coupled collectives */
-  LUMOS_TIED = 128,    /* a member whose end follows from the others' */
-  LUMOS_DEVICE = 256,  /* a task on a stream */
-  LUMOS_DELAYED = 512, /* its start has a residual */
-  LUMOS_FREES = 1024,  /* a task behind whose end tasks come to their streams that no call launches */
+  LUMOS_WAITS = 1,         /* a call whose end follows from what it waits for */
+  LUMOS_COPIES = 2,        /* a blocking copy: takes effect when it starts, for it waits for its own work */
+  LUMOS_LAUNCHES = 4,      /* a call that puts tasks on streams */
+  LUMOS_RECORDS = 8,       /* a call that records an event */
+  LUMOS_AWAITS = 16,       /* a call that makes a stream wait for an event */
+  LUMOS_CUT = 32,          /* a call that nested ones cut into segments */
+  LUMOS_MEETS = 64,        /* a member of coupled collectives */
+  LUMOS_TIED = 128,        /* a member whose end follows from the others' */
+  LUMOS_DEVICE = 256,      /* a task on a stream */
+  LUMOS_DELAYED = 512,     /* its start has a residual */
+  LUMOS_FREES = 1024,      /* a task behind whose end tasks come to their streams that no call launches */
+  LUMOS_IS_FREE = 2048,    /* such a task */
+  LUMOS_FROM_START = 4096, /* its launch lag counts from the start of its call */
+  LUMOS_BRINGS = 16384,    /* on a stream: behind it stands one that no call launches, and comes with it */
+  LUMOS_IS_INFERRED = 8192 /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */
 };
 
-struct lumos_task_state {
-  int64_t start;         /* the largest bound so far (LUMOS_ABSENT: none), then the start */
-  int64_t end;           /* the same for the end */
-  int64_t floor;         /* the start is never below this, whatever lags and residuals say */
-  uint32_t holds;        /* first of the edges that leave this task, or LUMOS_NONE */
-  uint32_t next;         /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
-  uint32_t previous;     /* on a stream: what was enqueued before it, or LUMOS_NONE */
-  uint32_t turn;         /* on a stream: how many were */
-  uint32_t starts_after; /* how much its start still waits for */
-  uint32_t ends_after;   /* the same for its end */
-  uint16_t traits;       /* of enum lumos_trait, added up */
-  uint8_t progress;      /* enum lumos_task_progress */
-  bool special;          /* it is in engine.specials */
-  bool inferred;         /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */
-  bool enqueued;         /* it is on its stream */
-  bool had_room;         /* it has waited for free SMs */
+/* What the loop asks of a node again and again, in one place: tasks, their details and timings lie far apart. What is
+ * absent is 0. */
+struct lumos_node {
+  struct lumos_times own;
+  int64_t residual, gap, launch_lag;
+  int64_t lead;  /* how much earlier than its call's start it was measured to start, at most 0 */
+  uint32_t task; /* behind the last node: LUMOS_NONE */
+  uint32_t lane;
+  uint32_t call;     /* a node, or LUMOS_NONE */
+  uint32_t launched; /* it launches engine.launched[launched .. launched of the next node) */
+};
+
+struct lumos_task_state { /* by node; what it names are nodes */
+  int64_t start;          /* the largest bound so far (LUMOS_ABSENT: none), then the start */
+  int64_t end;            /* the same for the end */
+  int64_t floor;          /* the start is never below this, whatever lags and residuals say */
+  uint32_t holds;         /* first of the edges that leave this task, or LUMOS_NONE */
+  uint32_t next;          /* on a stream: what was enqueued behind it while it had not ended, or LUMOS_NONE */
+  uint32_t previous;      /* on a stream: what was enqueued before it, or LUMOS_NONE */
+  uint32_t turn;          /* on a stream: how many were */
+  uint32_t starts_after;  /* how much its start still waits for */
+  uint32_t ends_after;    /* the same for its end */
+  uint32_t special;       /* its place in engine.specials, or LUMOS_NONE */
+  uint16_t traits;        /* of enum lumos_trait, added up */
+  uint8_t progress;       /* enum lumos_task_progress */
+  bool enqueued;          /* it is on its stream */
+  bool had_room;          /* it has waited for free SMs */
 };
 
 struct lumos_edge { /* dst starts or ends no earlier than `lag` after its source has started or ended */
   int64_t lag;
-  uint32_t dst, next; /* next edge of the same source */
+  uint32_t dst, next; /* a node; next edge of the same source */
   uint8_t from, to;   /* enum lumos_end */
   uint8_t kind;       /* enum lumos_constraint_kind */
   uint8_t evidence;
 };
 
-/* What only a few tasks have, by task. */
+/* What only a few nodes have. */
 struct lumos_special {
-  uint32_t task;
+  uint32_t node;
   int64_t boundary;  /* its start's outside bound in job time, or LUMOS_ABSENT */
   int64_t delay;     /* of a job that was edited: so long behind all else, where anything else holds it; or 0 */
   int64_t room_lag;  /* from the occupant's end, when SMs become free: below 0, or within LUMOS_QUEUE_GAP above it, */
   int64_t room_of;   /* where it takes so long */
-  uint32_t occupant; /* the kernel of another stream for whose SMs it was seen to wait, or LUMOS_NONE */
+  uint32_t occupant; /* a node: the kernel of another stream for whose SMs it was seen to wait, or LUMOS_NONE */
   /* For how long it was seen to wait; LUMOS_ABSENT: it waits for all that come before the occupant. */
   int64_t room_wait;
   int64_t queue_lag; /* of a call that a full queue blocks: from the start of what makes room to its own end */
@@ -82,28 +97,28 @@ struct lumos_special {
 /* A stored event edge. What was recorded is found anew by the run, by event and record, and takes its lag from here, by
  * lane; what was inferred names no event, and binds when its source is on its stream before its target is. */
 struct lumos_event_edge {
-  uint32_t dst, src, lane; /* lane: of src */
+  uint32_t dst, src, lane; /* nodes; lane: of src */
   int64_t lag;
   uint8_t evidence;
 };
 
 struct lumos_stream_wait { /* what a stream waits for before it goes on */
-  uint32_t awaited, next;
+  uint32_t awaited, next;  /* awaited: a node */
 };
 
 struct lumos_lane_state {
-  uint32_t last;                /* the last task enqueued, or LUMOS_NONE */
+  uint32_t last;                /* the last node enqueued, or LUMOS_NONE */
   uint32_t waits;               /* stream waits since then, one for each stream, or LUMOS_NONE */
   bool drifts;                  /* its clock does not run as job time does */
   uint32_t depth;               /* how many launches that have not started it holds; 0: not known, as many as come */
   bool keeps_order;             /* it has a depth, or another stream's tasks wait for its SMs: */
-  LUMOS_VECTOR(uint32_t) order; /* its tasks as they were enqueued */
+  LUMOS_VECTOR(uint32_t) order; /* its nodes as they were enqueued */
   uint32_t started;             /* how many of its tasks have started: they do in that order */
 };
 
 struct lumos_meeting { /* a collective that runs */
   int64_t latest;      /* start of those awaited that have started */
-  uint32_t last;       /* the one that started then */
+  uint32_t last;       /* the node that started then */
   uint32_t missing;    /* awaited members that have not */
 };
 
@@ -187,39 +202,38 @@ struct lumos_engine {
   uint32_t *node_of; /* by task; LUMOS_NONE: a follower */
   uint32_t *nodes;   /* their tasks, ascending */
   uint32_t node_count;
-  uint16_t *traits; /* by node: of enum lumos_trait, added up */
-  bool unordered;   /* a thread's task has a negative residual: it may start, and end, before the one before it */
-  int64_t *ahead;   /* by node: the time of the followers before it, at most twice LUMOS_TIME_LIMIT */
-  bool measured;    /* `ahead` is that of the tasks' own times */
-  bool shares; /* what is the same in all runs is another engine's, beside which it runs and tells nobody how far */
+  struct lumos_node *facts; /* by node, and one behind the last */
+  uint16_t *traits;         /* by node: of enum lumos_trait, added up */
+  bool unordered; /* a thread's task has a negative residual: it may start, and end, before the one before it */
+  int64_t *ahead; /* by node: the time of the followers before it, at most twice LUMOS_TIME_LIMIT */
+  bool measured;  /* `ahead` is that of the tasks' own times */
+  bool shares;    /* what is the same in all runs is another engine's, beside which it runs and tells nobody how far */
   struct lumos_task_state *states; /* by node */
   struct lumos_lane_state *lanes;
   struct lumos_meeting *meetings;
-  uint32_t
-      *launched_first; /* device tasks that node n launches: launched[launched_first[n] .. launched_first[n + 1]) */
-  uint32_t *launched;
+  uint32_t *launched; /* nodes on streams by the call that launches them */
   struct lumos_coupling coupling;
   struct lumos_events events;
   uint32_t *ties; /* ties.h */
   struct lumos_queue queue;
   struct lumos_typical *typical; /* for typical_residuals: those of waits, by name and what they wait on, and of ends */
   LUMOS_VECTOR(struct lumos_edge) edges;
-  LUMOS_VECTOR(struct lumos_special) specials; /* by task */
+  LUMOS_VECTOR(struct lumos_special) specials; /* by node */
   bool has_rooms;                              /* some task waits for SMs */
   /* By node, and one more: what all before it took, before a change, ns; NULL: none waits for SMs. */
   double *lengths_before;
   LUMOS_VECTOR(struct lumos_event_edge) event_edges; /* by dst, then lane, then src */
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
-  LUMOS_VECTOR(uint32_t) ending; /* ended tasks whose consequences are still to be drawn */
+  LUMOS_VECTOR(uint32_t) ending; /* ended nodes whose consequences are still to be drawn */
 
   uint64_t started, ended; /* how many tasks have */
   uint32_t acting;         /* the instant at which a call takes effect now; LUMOS_NONE before the first */
-  uint32_t beyond;         /* a task whose simulated time left the range of the stream, or LUMOS_NONE */
+  uint32_t beyond;         /* a node whose simulated time left the range of the stream, or LUMOS_NONE */
 };
 
-/* The state of a node. */
-static inline struct lumos_task_state *lumos_state_of(const struct lumos_engine *engine, uint32_t task) {
-  return &engine->states[engine->node_of[task]];
+/* Does a thread go on behind the node? The next one is then on it. */
+static inline bool lumos_is_followed(const struct lumos_engine *engine, uint32_t node) {
+  return engine->facts[node + 1].lane == engine->facts[node].lane && (engine->traits[node] & LUMOS_DEVICE) == 0;
 }
 
 /* What a task takes in this run, and its lag on a thread. */
@@ -242,9 +256,6 @@ void lumos_followers_fill(const struct lumos_engine *engine, const struct lumos_
 /* What bound the nodes, which the engine has no more afterwards. */
 void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings);
 void lumos_nodes_free(struct lumos_engine *engine);
-/* The next node on the thread of a node; LUMOS_NONE: there is none, or it is on a stream. */
-uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t task);
-
 /* Of `typical`: the group of the ends of collectives of the task's name on its stream. */
 uint32_t lumos_typical_end_group(struct lumos_typical *typical, const struct lumos_task *task);
 
@@ -253,6 +264,8 @@ bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task
 
 /* What is the same in all runs of a job by a model, then what starts anew with each; free is for both. */
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model);
+/* The job's tasks on streams take another time than when the engine was prepared; nothing else is another. */
+void lumos_engine_take_lengths(struct lumos_engine *engine);
 /* Another engine for the same job, to run beside the first, which has to outlive it: what is the same in all runs is
  * shared. */
 void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *engine);
@@ -262,9 +275,7 @@ void lumos_engine_rest(struct lumos_engine *engine);
 void lumos_engine_free(struct lumos_engine *engine);
 
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge);
-/* Of a task whose state is special. */
-const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task);
-/* The first stored event edge to a task from that lane or a later one; the next one follows it. The end of the list:
+/* The first stored event edge to a node from that lane or a later one; the next one follows it. The end of the list:
  * there is none. */
 const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
@@ -300,6 +311,24 @@ static inline int64_t lumos_engine_lag(const struct lumos_engine *engine, uint32
   int64_t length = drifts ? lumos_job_length(engine->job, task->lane, from, lag) : lag;
   return length > 0 ? length : 0;
 }
+
+/* The same of a node, with what it takes and its lag in this run. */
+static inline struct lumos_times lumos_node_times(const struct lumos_engine *engine, uint32_t node) {
+  const struct lumos_node *facts = &engine->facts[node];
+  return engine->variant.times == NULL ? facts->own
+                                       : engine->variant.times(engine->variant.context, facts->task, facts->own);
+}
+static inline int64_t lumos_node_length(const struct lumos_engine *engine, uint32_t node, int64_t dur) {
+  const struct lumos_node *facts = &engine->facts[node];
+  return engine->lanes[facts->lane].drifts ? lumos_engine_length(engine, facts->task, dur) : dur > 0 ? dur : 0;
+}
+static inline int64_t lumos_node_lag(const struct lumos_engine *engine, uint32_t node, int64_t lag) {
+  const struct lumos_node *facts = &engine->facts[node];
+  return engine->lanes[facts->lane].drifts ? lumos_engine_lag(engine, facts->task, lag) : lag > 0 ? lag : 0;
+}
+
+/* How much earlier than a call's start a node was measured to start, at most 0: what clocks leave. */
+int64_t lumos_measured_lead(const struct lumos_engine *engine, uint32_t node, uint32_t call);
 
 /* Tell the cycle of tasks that wait for each other; always false. */
 bool lumos_deadlock(const struct lumos_engine *engine, struct lumos_error *error);

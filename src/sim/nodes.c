@@ -163,11 +163,3 @@ void lumos_nodes_bound(struct lumos_engine *engine, struct lumos_held *bindings)
   bindings->items = engine->bound;
   engine->bound = NULL;
 }
-
-uint32_t lumos_next_node(const struct lumos_engine *engine, uint32_t t) {
-  uint32_t n = engine->node_of[t] + 1;
-  const struct lumos_lane *lane = &engine->job->lanes.items[engine->job->tasks.items[t].lane];
-  bool follows =
-      n < engine->node_count && lane->kind == LUMOS_THREAD && engine->nodes[n] < lane->task_first + lane->task_count;
-  return follows ? engine->nodes[n] : LUMOS_NONE;
-}

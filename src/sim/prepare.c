@@ -7,6 +7,8 @@
 #include "sim/ties.h"
 #include <stdlib.h>
 
+_Static_assert(sizeof(struct lumos_node) == 64 && sizeof(struct lumos_task_state) == 64, "each fills a cache line");
+
 bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task) {
   if (task->detail == LUMOS_NONE) {
     return false;
@@ -15,60 +17,97 @@ bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task
   return detail->wait.on != 0 && detail->wait.residual != LUMOS_ABSENT && detail->event_op != LUMOS_EVENT_WAIT;
 }
 
-/* Device tasks by call, in the order of their lanes and seq: a counting sort. */
-static void find_launches(struct lumos_engine *engine) {
-  const struct lumos_task *tasks = engine->job->tasks.items;
-  size_t count = engine->node_count;
-  uint32_t *first = lumos_allocate_zeroed(count + 2, sizeof *first);
-  size_t launched = 0;
-  for (size_t n = 0; n < count; n++) {
-    uint32_t call = tasks[engine->nodes[n]].call;
-    if (call != LUMOS_NONE) {
-      first[engine->node_of[call] + 2]++;
-      launched++;
-    }
+int64_t lumos_measured_lead(const struct lumos_engine *engine, uint32_t node, uint32_t call) {
+  int64_t start = lumos_measured_start(engine->job, engine->nodes[node]),
+          called = lumos_measured_start(engine->job, engine->nodes[call]);
+  return start == LUMOS_ABSENT || called == LUMOS_ABSENT || start > called ? 0 : start - called;
+}
+
+static int64_t or_0(int64_t time) { return time == LUMOS_ABSENT ? 0 : time; }
+
+static void find_facts(struct lumos_engine *engine) {
+  const struct lumos_job *job = engine->job;
+  engine->facts = lumos_allocate_lines(engine->node_count + 1, sizeof *engine->facts);
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    uint32_t t = engine->nodes[n];
+    const struct lumos_task *task = &job->tasks.items[t];
+    const struct lumos_timing *timing = lumos_timing_of(job, t);
+    uint32_t call = task->call == LUMOS_NONE ? LUMOS_NONE : engine->node_of[task->call];
+    engine->facts[n] = (struct lumos_node){.own = lumos_own_times(job, t),
+                                           .residual = or_0(timing->residual),
+                                           .gap = or_0(timing->gap),
+                                           .launch_lag = or_0(timing->launch_lag),
+                                           .lead = call == LUMOS_NONE ? 0 : lumos_measured_lead(engine, n, call),
+                                           .task = t,
+                                           .lane = task->lane,
+                                           .call = call};
   }
-  for (size_t n = 2; n < count + 2; n++) {
-    first[n] += first[n - 1];
-  }
-  engine->launched_first = first;
-  engine->launched = lumos_allocate(launched * sizeof *engine->launched);
-  for (size_t n = 0; n < count; n++) {
-    uint32_t call = tasks[engine->nodes[n]].call;
-    if (call != LUMOS_NONE) {
-      engine->launched[first[engine->node_of[call] + 1]++] = engine->nodes[n];
+  engine->facts[engine->node_count] = (struct lumos_node){.task = LUMOS_NONE, .lane = LUMOS_NONE, .call = LUMOS_NONE};
+}
+
+void lumos_engine_take_lengths(struct lumos_engine *engine) {
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    if ((engine->traits[n] & LUMOS_DEVICE) != 0) {
+      engine->facts[n].own = lumos_own_times(engine->job, engine->nodes[n]);
     }
   }
 }
 
+/* Device tasks by call, in the order of their lanes and seq: a counting sort. */
+static void find_launches(struct lumos_engine *engine) {
+  struct lumos_node *facts = engine->facts;
+  uint32_t launched = 0;
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    if (facts[n].call != LUMOS_NONE) {
+      facts[facts[n].call].launched++;
+      launched++;
+    }
+  }
+  for (uint32_t n = 0, first = 0; n <= engine->node_count; n++) {
+    uint32_t count = facts[n].launched;
+    facts[n].launched = first;
+    first += count;
+  }
+  engine->launched = lumos_allocate(launched * sizeof *engine->launched);
+  for (uint32_t n = 0; n < engine->node_count; n++) {
+    if (facts[n].call != LUMOS_NONE) {
+      engine->launched[facts[facts[n].call].launched++] = n;
+    }
+  }
+  for (uint32_t n = engine->node_count; n > 0; n--) { /* filling has moved each to where the next one begins */
+    facts[n].launched = facts[n - 1].launched;
+  }
+  facts[0].launched = 0;
+}
+
 void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_edge edge) {
-  struct lumos_task_state *state = lumos_state_of(engine, src);
+  struct lumos_task_state *state = &engine->states[src];
   edge.next = state->holds;
   state->holds = (uint32_t)engine->edges.count;
   lumos_vector_push(&engine->edges, edge);
   if (edge.to == LUMOS_END) {
-    lumos_state_of(engine, edge.dst)->ends_after++;
+    engine->states[edge.dst].ends_after++;
   } else {
-    lumos_state_of(engine, edge.dst)->starts_after++;
+    engine->states[edge.dst].starts_after++;
   }
 }
 
-static int special_by_task(const void *left_item, const void *right_item) {
+static int special_by_node(const void *left_item, const void *right_item) {
   const struct lumos_special *left = left_item;
   const struct lumos_special *right = right_item;
-  return left->task < right->task ? -1 : left->task > right->task;
+  return left->node < right->node ? -1 : left->node > right->node;
 }
 
-/* One entry a task: the latest boundary, the last occupant and full queue. */
+/* One entry a node: the latest boundary, the last occupant and full queue. */
 static void merge_specials(struct lumos_engine *engine) {
   size_t kept = 0;
   if (engine->specials.count == 0) {
     return;
   }
   struct lumos_special *items = engine->specials.items;
-  qsort(items, engine->specials.count, sizeof *items, special_by_task);
+  qsort(items, engine->specials.count, sizeof *items, special_by_node);
   for (size_t i = 1; i < engine->specials.count; i++) {
-    if (items[i].task != items[kept].task) {
+    if (items[i].node != items[kept].node) {
       items[++kept] = items[i];
       continue;
     }
@@ -88,11 +127,9 @@ static void merge_specials(struct lumos_engine *engine) {
     }
   }
   engine->specials.count = kept + 1;
-}
-
-const struct lumos_special *lumos_engine_special(const struct lumos_engine *engine, uint32_t task) {
-  struct lumos_special key = {.task = task};
-  return bsearch(&key, engine->specials.items, engine->specials.count, sizeof key, special_by_task);
+  for (uint32_t i = 0; i <= kept; i++) {
+    engine->states[items[i].node].special = i;
+  }
 }
 
 static int event_edge_by_place(const void *left_item, const void *right_item) {
@@ -142,7 +179,7 @@ static bool is_left_out(const struct lumos_model_rules *rules, const struct lumo
 static void hold_fixed(struct lumos_engine *engine, const struct lumos_dep *dep) {
   const struct lumos_variant *variant = &engine->variant;
   struct lumos_edge edge = {.lag = dep->lag,
-                            .dst = dep->dst,
+                            .dst = engine->node_of[dep->dst],
                             .from = dep->from,
                             .to = dep->to,
                             .kind = constraint_of(dep),
@@ -150,12 +187,12 @@ static void hold_fixed(struct lumos_engine *engine, const struct lumos_dep *dep)
   if (dep->kind == LUMOS_HANDOVER && variant->handover != NULL) {
     edge.lag = variant->handover(variant->context, dep->dst, dep->lag);
   }
-  lumos_engine_hold(engine, dep->src, edge);
+  lumos_engine_hold(engine, engine->node_of[dep->src], edge);
 }
 
 static void add_event_edge(struct lumos_engine *engine, const struct lumos_dep *dep) {
-  uint32_t lane = engine->job->tasks.items[dep->src].lane;
-  struct lumos_event_edge edge = {dep->dst, dep->src, lane, dep->lag, dep->evidence};
+  uint32_t dst = engine->node_of[dep->dst], src = engine->node_of[dep->src];
+  struct lumos_event_edge edge = {dst, src, engine->facts[src].lane, dep->lag, dep->evidence};
   lumos_vector_push(&engine->event_edges, edge);
 }
 
@@ -180,25 +217,25 @@ static void add_up_lengths(struct lumos_engine *engine) {
  * event edges, occupants and full queues are of use, too; what a call waits for only says how surely that is known.
  * `at`: of a boundary. */
 static void read_dependency(struct lumos_engine *engine, const struct lumos_dep *dep, int64_t at) {
-  struct lumos_special special = {.task = dep->dst,
+  struct lumos_special special = {.node = engine->node_of[dep->dst],
                                   .boundary = LUMOS_ABSENT,
                                   .occupant = LUMOS_NONE,
                                   .queue_lag = LUMOS_ABSENT,
                                   .evidence = dep->evidence};
-  struct lumos_task_state *state = lumos_state_of(engine, dep->dst);
+  struct lumos_task_state *state = &engine->states[special.node];
   if (dep->src == LUMOS_NONE) {
     special.boundary = lumos_job_time_on(engine->job, engine->job->tasks.items[dep->dst].lane, at) + dep->lag;
     special.delay = dep->mode == LUMOS_RUN_TIME && dep->covers != LUMOS_ABSENT ? dep->covers : 0;
   } else if (dep->mode == LUMOS_FIXED) {
     hold_fixed(engine, dep);
   } else if (dep->kind == LUMOS_DEP_EVENT) {
-    state->inferred |= dep->evidence != LUMOS_RECORDED;
+    state->traits |= dep->evidence == LUMOS_RECORDED ? 0 : LUMOS_IS_INFERRED;
     add_event_edge(engine, dep);
   } else if (dep->kind == LUMOS_HOST_WAIT) {
-    state->inferred |= dep->evidence != LUMOS_RECORDED;
+    state->traits |= dep->evidence == LUMOS_RECORDED ? 0 : LUMOS_IS_INFERRED;
   } else if (dep->kind == LUMOS_RESOURCE) {
-    special.occupant = dep->src;
-    engine->lanes[engine->job->tasks.items[dep->src].lane].keeps_order = true;
+    special.occupant = engine->node_of[dep->src];
+    engine->lanes[engine->facts[special.occupant].lane].keeps_order = true;
     special.room_lag = dep->lag;
     special.room_wait = dep->covers;
     special.room_of = lumos_engine_length(engine, dep->src, recorded_length(engine->job, dep->src));
@@ -206,7 +243,6 @@ static void read_dependency(struct lumos_engine *engine, const struct lumos_dep 
     special.queue_lag = dep->lag;
   }
   if (special.occupant != LUMOS_NONE || special.queue_lag != LUMOS_ABSENT || special.boundary != LUMOS_ABSENT) {
-    state->special = true;
     lumos_vector_push(&engine->specials, special);
   }
 }
@@ -288,11 +324,19 @@ static uint16_t traits_of(const struct lumos_engine *engine, uint32_t n) {
   const struct lumos_task *task = &engine->job->tasks.items[t];
   unsigned traits = task->detail == LUMOS_NONE ? 0 : traits_of_call(engine->job, task);
   traits |= lumos_on_stream(engine->job, task) ? LUMOS_DEVICE : 0;
-  traits |= lumos_timing_of(engine->job, t)->residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
-  if (engine->launched_first[n] < engine->launched_first[n + 1]) {
+  const struct lumos_timing *timing = lumos_timing_of(engine->job, t);
+  traits |= timing->residual != LUMOS_ABSENT ? LUMOS_DELAYED : 0;
+  traits |= timing->origin == LUMOS_FREE ? LUMOS_IS_FREE : 0;
+  traits |= timing->launch_from == LUMOS_START ? LUMOS_FROM_START : 0;
+  const struct lumos_node *next = &engine->facts[n + 1];
+  bool brings = (traits & LUMOS_DEVICE) != 0 && next->lane == task->lane && next->call == LUMOS_NONE;
+  traits |= brings ? LUMOS_BRINGS : 0;
+  uint32_t first = engine->facts[n].launched, end = engine->facts[n + 1].launched;
+  if (first < end) {
     traits |= LUMOS_LAUNCHES | (lumos_detail_of(engine->job, task)->first_segment != LUMOS_NONE ? LUMOS_CUT : 0);
-    for (uint32_t i = engine->launched_first[n]; i < engine->launched_first[n + 1]; i++) {
-      traits |= lumos_timing_of(engine->job, engine->launched[i])->origin == LUMOS_FREE ? LUMOS_FREES : 0;
+    for (uint32_t i = first; i < end; i++) {
+      traits |=
+          lumos_timing_of(engine->job, engine->nodes[engine->launched[i]])->origin == LUMOS_FREE ? LUMOS_FREES : 0;
     }
   }
   if (engine->coupling.first[t] < engine->coupling.first[t + 1]) {
@@ -307,8 +351,10 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   lumos_nodes_find(engine);
   engine->ties = lumos_find_ties(job);
   engine->queue.ties = engine->ties;
+  engine->queue.tasks = engine->nodes;
   engine->traits = lumos_allocate(engine->node_count * sizeof *engine->traits);
   engine->lanes = lumos_allocate_zeroed(job->lanes.count, sizeof *engine->lanes);
+  find_facts(engine);
   find_launches(engine);
   if (engine->rules->members) {
     lumos_coupling_make(&engine->coupling, job);
@@ -337,9 +383,9 @@ static void reset_lane(struct lumos_engine *engine, uint32_t l) {
 
 /* On a thread a task waits for the one before it; on a stream until it is enqueued. */
 static void reset_states(struct lumos_engine *engine) {
+  uint32_t before = LUMOS_NONE;
   for (uint32_t n = 0; n < engine->node_count; n++) {
-    uint32_t t = engine->nodes[n];
-    uint32_t lane_first = engine->job->lanes.items[engine->job->tasks.items[t].lane].task_first;
+    uint32_t lane = engine->facts[n].lane;
     uint16_t traits = engine->traits[n];
     engine->states[n] = (struct lumos_task_state){.start = LUMOS_ABSENT,
                                                   .end = LUMOS_ABSENT,
@@ -347,8 +393,10 @@ static void reset_states(struct lumos_engine *engine) {
                                                   .holds = LUMOS_NONE,
                                                   .next = LUMOS_NONE,
                                                   .previous = LUMOS_NONE,
-                                                  .starts_after = (traits & LUMOS_DEVICE) != 0 || t > lane_first,
+                                                  .special = LUMOS_NONE,
+                                                  .starts_after = (traits & LUMOS_DEVICE) != 0 || lane == before,
                                                   .traits = traits};
+    before = lane;
   }
 }
 
@@ -368,7 +416,7 @@ struct lumos_run *lumos_engine_room(const struct lumos_engine *engine, bool node
 
 static void take_room(struct lumos_engine *engine) {
   const struct lumos_job *job = engine->job;
-  engine->states = lumos_allocate(engine->node_count * sizeof *engine->states);
+  engine->states = lumos_allocate_lines(engine->node_count, sizeof *engine->states);
   engine->ahead = lumos_allocate(engine->node_count * sizeof *engine->ahead);
 
   engine->meetings = lumos_allocate(job->collectives.count * sizeof *engine->meetings);
@@ -417,15 +465,15 @@ void lumos_engine_copy(struct lumos_engine *copy, const struct lumos_engine *eng
                                 .nodes = engine->nodes,
                                 .node_count = engine->node_count,
                                 .traits = engine->traits,
+                                .facts = engine->facts,
                                 .unordered = engine->unordered,
                                 .shares = true,
-                                .launched_first = engine->launched_first,
                                 .launched = engine->launched,
                                 .coupling = engine->coupling,
                                 .events = engine->events,
                                 .ties = engine->ties,
                                 .lengths_before = engine->lengths_before,
-                                .queue = {.job = engine->job, .ties = engine->ties},
+                                .queue = {.job = engine->job, .tasks = engine->nodes, .ties = engine->ties},
                                 .beyond = LUMOS_NONE};
   copy->events.latest = copy->events.waits = NULL;
   copy->lanes = lumos_allocate_zeroed(copy->job->lanes.count, sizeof *copy->lanes);
@@ -463,7 +511,7 @@ void lumos_engine_free(struct lumos_engine *engine) {
     free(engine->ties);
     free(engine->lengths_before);
     free(engine->traits);
-    free(engine->launched_first);
+    free(engine->facts);
     free(engine->launched);
     lumos_coupling_free(&engine->coupling);
     lumos_events_free(&engine->events);

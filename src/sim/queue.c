@@ -4,8 +4,10 @@
 #include <lumos/sim.h>
 
 /* Ties are rare but for traces in whole microseconds, so what breaks them is looked up, not stored. */
-static bool breaks_tie(const struct lumos_queue *queue, uint32_t left, uint32_t right) {
+static bool breaks_tie(const struct lumos_queue *queue, const struct lumos_event *one,
+                       const struct lumos_event *other) {
   const struct lumos_job *job = queue->job;
+  uint32_t left = queue->tasks[one->node] - one->earlier, right = queue->tasks[other->node] - other->earlier;
   int64_t left_start = lumos_measured_start(job, left);
   int64_t right_start = lumos_measured_start(job, right);
   if (left_start != right_start) {
@@ -24,7 +26,7 @@ static bool before(const struct lumos_queue *queue, const struct lumos_event *le
   if (left->time != right->time) {
     return left->time < right->time;
   }
-  return left->turn != right->turn ? left->turn < right->turn : breaks_tie(queue, left->task, right->task);
+  return left->turn != right->turn ? left->turn < right->turn : breaks_tie(queue, left, right);
 }
 
 void lumos_queue_push(struct lumos_queue *queue, struct lumos_event event) {

@@ -19,13 +19,15 @@ enum lumos_turn {
 
 struct lumos_event {
   int64_t time;
-  uint32_t task;
-  enum lumos_turn turn;
+  uint32_t node;   /* of the engine's */
+  uint8_t turn;    /* enum lumos_turn */
+  uint8_t earlier; /* it is of the task so many before the node: 0 or 1 */
 };
 
 struct lumos_queue {
   const struct lumos_job *job;
-  const uint32_t *ties; /* by task, or NULL */
+  const uint32_t *tasks; /* by node */
+  const uint32_t *ties;  /* by task, or NULL */
   LUMOS_VECTOR(struct lumos_event) heap;
 };
 

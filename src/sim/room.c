@@ -18,8 +18,8 @@ int64_t lumos_room_lag(struct lumos_room room, int64_t length) {
   return lag < -length ? -length : (int64_t)lag;
 }
 
-static bool occupies(const struct lumos_engine *engine, uint32_t t) {
-  return lumos_occupies(&engine->job->tasks.items[t]);
+static bool occupies(const struct lumos_engine *engine, uint32_t n) {
+  return lumos_occupies(&engine->job->tasks.items[engine->nodes[n]]);
 }
 
 /* Is it from the end of the kernel that runs more than TIMES as far to the last wave of the occupant as the task was
@@ -30,22 +30,22 @@ static bool is_far(const struct lumos_engine *engine, uint32_t runs, const struc
   if (special->room_wait == LUMOS_ABSENT || runs >= special->occupant) {
     return false;
   }
-  const uint32_t *node_of = engine->node_of; /* of a stream all tasks are nodes */
-  double between = engine->lengths_before[node_of[special->occupant] + 1] - engine->lengths_before[node_of[runs] + 1];
+  double between = engine->lengths_before[special->occupant + 1] - engine->lengths_before[runs + 1];
   return between + (double)special->room_lag > TIMES * (double)special->room_wait;
 }
 
-/* `runs`, the last task of the other stream that has started, runs when t is ready: t waits until that is over, or
+/* `runs`, the last task of the other stream that has started, runs when n is ready: n waits until that is over, or
  * where the one is reached that it was seen to wait for, or a later one, until its last wave makes room. Where that one
  * is too far, the one that runs makes room. */
-static bool is_occupied(struct lumos_engine *engine, uint32_t t, uint32_t runs, const struct lumos_special *special,
+static bool is_occupied(struct lumos_engine *engine, uint32_t n, uint32_t runs, const struct lumos_special *special,
                         struct lumos_look *look) {
   if (runs == LUMOS_NONE) {
     return false;
   }
-  const struct lumos_task_state *other = lumos_state_of(engine, runs);
-  int64_t now = lumos_state_of(engine, t)->start;
-  uint32_t start = lumos_instant_of(t, LUMOS_START), end = lumos_instant_of(runs, LUMOS_END);
+  const struct lumos_task_state *other = &engine->states[runs];
+  int64_t now = engine->states[n].start;
+  uint32_t start = lumos_instant_of(engine->nodes[n], LUMOS_START),
+           end = lumos_instant_of(engine->nodes[runs], LUMOS_END);
   lumos_note_unclear(engine, other->progress != LUMOS_ENDED || !occupies(engine, runs) || other->start > now);
   if (other->progress != LUMOS_ENDED || !occupies(engine, runs) || other->end <= now) {
     lumos_note_order(engine, end, start, 0, LUMOS_LINK_OVER);
@@ -64,33 +64,34 @@ static bool is_occupied(struct lumos_engine *engine, uint32_t t, uint32_t runs, 
 
 /* The next one there comes as good as now. One that may itself have to wait for SMs does not count: two would wait for
  * each other. */
-static bool is_about_to_be(struct lumos_engine *engine, uint32_t t, uint32_t next, struct lumos_look *look) {
+static bool is_about_to_be(struct lumos_engine *engine, uint32_t n, uint32_t next, struct lumos_look *look) {
   if (next == LUMOS_NONE) {
     return false;
   }
-  const struct lumos_task_state *other = lumos_state_of(engine, next);
-  int64_t now = lumos_state_of(engine, t)->start;
-  uint32_t start = lumos_instant_of(t, LUMOS_START);
+  const struct lumos_task_state *other = &engine->states[next];
+  int64_t now = engine->states[n].start;
+  uint32_t start = lumos_instant_of(engine->nodes[n], LUMOS_START);
+  bool waits = other->special != LUMOS_NONE;
   bool soon = other->progress == LUMOS_READY && other->start <= now + LUMOS_QUEUE_GAP;
-  lumos_note_unclear(engine, soon && (other->special || !occupies(engine, next)));
-  if (!soon || other->special || !occupies(engine, next)) {
-    lumos_note_order(engine, lumos_instant_of(next, LUMOS_END), start, 0, LUMOS_LINK_NO_ROOM);
+  lumos_note_unclear(engine, soon && (waits || !occupies(engine, next)));
+  if (!soon || waits || !occupies(engine, next)) {
+    lumos_note_order(engine, lumos_instant_of(engine->nodes[next], LUMOS_END), start, 0, LUMOS_LINK_NO_ROOM);
     return false;
   }
   look->until = later(other->start, now) + 1; /* when it surely runs */
   look->by = (struct lumos_binding){next, LUMOS_HELD_BY_RESOURCE, LUMOS_START, LUMOS_INFERRED};
-  lumos_note_order(engine, lumos_instant_of(next, LUMOS_START), start, 1, LUMOS_LINK_NEXT);
+  lumos_note_order(engine, lumos_instant_of(engine->nodes[next], LUMOS_START), start, 1, LUMOS_LINK_NEXT);
   return true;
 }
 
-bool lumos_has_room(struct lumos_engine *engine, uint32_t t, const struct lumos_special *special,
+bool lumos_has_room(struct lumos_engine *engine, uint32_t n, const struct lumos_special *special,
                     struct lumos_look *look) {
-  uint32_t l = engine->job->tasks.items[special->occupant].lane;
+  uint32_t l = engine->facts[special->occupant].lane;
   const struct lumos_lane_state *lane = &engine->lanes[l];
   uint32_t runs = lane->started == 0 ? LUMOS_NONE : lane->order.items[lane->started - 1];
   uint32_t next = lane->started == lane->order.count ? LUMOS_NONE : lane->order.items[lane->started];
   *look = (struct lumos_look){.last = false};
   lumos_note_unclear(engine, next == LUMOS_NONE ? lane->order.count < engine->job->lanes.items[l].task_count
-                                                : lumos_own_times(engine->job, next).lag < 0); /* may start before */
-  return !is_occupied(engine, t, runs, special, look) && !is_about_to_be(engine, t, next, look);
+                                                : engine->facts[next].own.lag < 0); /* may start before */
+  return !is_occupied(engine, n, runs, special, look) && !is_about_to_be(engine, n, next, look);
 }

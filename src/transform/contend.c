@@ -182,6 +182,7 @@ static struct lumos_overlaps find_overlaps(struct simulated *simulated) {
   if (!simulated->communicates) {
     return no_overlaps(simulated->job);
   }
+  lumos_engine_take_lengths(&simulated->engine);
   if (lumos_engine_do(&simulated->engine, &order, simulated->runs, &error)) {
     int64_t *lengths = lumos_transfer_lengths(&simulated->placing, simulated->runs);
     finding.lengths = lengths;
