@@ -17,10 +17,11 @@ static int by_rank_and_id(const void *left_item, const void *right_item) {
 }
 
 /* Calls with a recorded event id: one slot an id. Returns how many slots. */
-static uint32_t name_slots(struct lumos_events *events, const struct lumos_job *job) {
+static uint32_t name_slots(struct lumos_events *events, const struct lumos_job *job, const uint32_t *calls,
+                           uint32_t count) {
   struct named_events named = {0};
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
+  for (uint32_t i = 0; i < count; i++) {
+    const struct lumos_task *task = &job->tasks.items[calls[i]];
     if (task->detail != LUMOS_NONE && job->details.items[task->detail].event_id != LUMOS_NO_STRING) {
       struct named_event event = {lumos_rank_of(job, task), task->detail, job->details.items[task->detail].event_id};
       lumos_vector_push(&named, event);
@@ -56,7 +57,8 @@ static uint32_t follow_record(struct lumos_events *events, const struct lumos_jo
   return slots;
 }
 
-void lumos_events_make(struct lumos_events *events, const struct lumos_job *job) {
+void lumos_events_make(struct lumos_events *events, const struct lumos_job *job, const uint32_t *calls,
+                       uint32_t count) {
   size_t details = job->details.count;
   events->slot = lumos_allocate(details * sizeof *events->slot);
   events->lane = lumos_allocate(details * sizeof *events->lane);
@@ -64,13 +66,13 @@ void lumos_events_make(struct lumos_events *events, const struct lumos_job *job)
     events->slot[d] = LUMOS_NONE;
     events->lane[d] = job->details.items[d].event_lane;
   }
-  uint32_t slots = name_slots(events, job);
+  uint32_t slots = name_slots(events, job, calls, count);
   for (int named = 1; named >= 0; named--) { /* waits with an id first: they know what the event is called */
-    for (size_t t = 0; t < job->tasks.count; t++) {
-      const struct lumos_task *task = &job->tasks.items[t];
-      const struct lumos_detail *detail = lumos_detail_of(job, task);
-      bool has_id = detail->event_id != LUMOS_NO_STRING;
-      if (detail->wait.on != 0 && detail->wait.record != LUMOS_NONE && has_id == (named != 0)) {
+    for (uint32_t i = 0; i < count; i++) {
+      const struct lumos_task *task = &job->tasks.items[calls[i]];
+      const struct lumos_detail *detail = task->detail == LUMOS_NONE ? NULL : &job->details.items[task->detail];
+      bool follows = detail != NULL && detail->wait.on != 0 && detail->wait.record != LUMOS_NONE;
+      if (follows && (detail->event_id != LUMOS_NO_STRING) == (named != 0)) {
         slots = follow_record(events, job, task, slots);
       }
     }

@@ -17,8 +17,9 @@ struct lumos_events {
   uint32_t slots;
 };
 
-/* O(tasks + event calls log event calls). */
-void lumos_events_make(struct lumos_events *events, const struct lumos_job *job);
+/* `calls`: tasks, among them all that record, await or wait; ascending. O(details + calls + event calls log event
+ * calls). */
+void lumos_events_make(struct lumos_events *events, const struct lumos_job *job, const uint32_t *calls, uint32_t count);
 /* Nothing has been recorded yet. */
 void lumos_events_reset(struct lumos_events *events);
 /* But `latest` and `waits`: what runs change is the engine's to free. */

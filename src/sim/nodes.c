@@ -73,19 +73,27 @@ void lumos_nodes_free(struct lumos_engine *engine) {
 
 /* --- Their times --- */
 
-/* A follower's lag and length. */
-static inline struct lumos_times follower_times(const struct lumos_engine *engine, const struct lumos_variant *variant,
-                                                uint32_t t, bool drifts) {
-  struct lumos_times times = lumos_own_times(engine->job, t);
-  times = variant->threads ? variant->times(variant->context, t, times) : times;
-  if (drifts) {
-    return (struct lumos_times){lumos_engine_length(engine, t, times.dur), lumos_engine_lag(engine, t, times.lag)};
-  }
+/* As recorded: by a clock that runs as job time does, in no variant. */
+static inline struct lumos_times as_recorded(const struct lumos_job *job, uint32_t t) {
+  struct lumos_times times = lumos_own_times(job, t);
   return (struct lumos_times){times.dur > 0 ? times.dur : 0, times.lag > 0 ? times.lag : 0};
 }
 
-static bool drifts(const struct lumos_engine *engine, uint32_t t) {
-  return engine->lanes[engine->job->tasks.items[t].lane].drifts;
+/* A follower's lag and length. */
+static struct lumos_times follower_times(const struct lumos_engine *engine, const struct lumos_variant *variant,
+                                         uint32_t t) {
+  struct lumos_times times = lumos_own_times(engine->job, t);
+  times = variant->threads ? variant->times(variant->context, t, times) : times;
+  return (struct lumos_times){lumos_engine_length(engine, t, times.dur), lumos_engine_lag(engine, t, times.lag)};
+}
+
+static bool is_as_recorded(const struct lumos_engine *engine, const struct lumos_variant *variant, uint32_t n) {
+  return !variant->threads && !engine->lanes[engine->facts[n].lane].drifts;
+}
+
+/* What is beyond this is beyond from any start. */
+static int64_t add_time(int64_t sum, int64_t time) {
+  return sum + time < 2 * LUMOS_TIME_LIMIT ? sum + time : 2 * LUMOS_TIME_LIMIT;
 }
 
 void lumos_nodes_measure(struct lumos_engine *engine) {
@@ -95,10 +103,15 @@ void lumos_nodes_measure(struct lumos_engine *engine) {
   uint32_t t = 0;
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
     int64_t sum = 0;
-    for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
-      struct lumos_times times = follower_times(engine, &engine->variant, t, drift);
-      sum = sum + times.lag < 2 * LUMOS_TIME_LIMIT ? sum + times.lag : 2 * LUMOS_TIME_LIMIT;
-      sum = sum + times.dur < 2 * LUMOS_TIME_LIMIT ? sum + times.dur : 2 * LUMOS_TIME_LIMIT; /* beyond from any start */
+    if (t < engine->nodes[n] && is_as_recorded(engine, &engine->variant, n)) {
+      for (; t < engine->nodes[n]; t++) {
+        struct lumos_times times = as_recorded(engine->job, t);
+        sum = add_time(add_time(sum, times.lag), times.dur);
+      }
+    }
+    for (; t < engine->nodes[n]; t++) {
+      struct lumos_times times = follower_times(engine, &engine->variant, t);
+      sum = add_time(add_time(sum, times.lag), times.dur);
     }
     engine->ahead[n] = sum;
   }
@@ -128,15 +141,23 @@ void lumos_nodes_fill_streams(const struct lumos_engine *engine, struct lumos_ru
   }
 }
 
+static inline int64_t fill(struct lumos_run *run, int64_t end, struct lumos_times times) {
+  *run = (struct lumos_run){end + times.lag, times.dur};
+  return end + times.lag + times.dur;
+}
+
 void lumos_followers_fill(const struct lumos_engine *engine, const struct lumos_variant *variant,
                           struct lumos_run *runs) {
   uint32_t t = 0;
   for (uint32_t n = 0; n < engine->node_count; n++, t++) {
     int64_t end = t == 0 ? 0 : runs[t - 1].start + runs[t - 1].dur;
-    for (bool drift = t < engine->nodes[n] && drifts(engine, t); t < engine->nodes[n]; t++) {
-      struct lumos_times times = follower_times(engine, variant, t, drift);
-      runs[t] = (struct lumos_run){end + times.lag, times.dur};
-      end += times.lag + times.dur;
+    if (t < engine->nodes[n] && is_as_recorded(engine, variant, n)) {
+      for (; t < engine->nodes[n]; t++) {
+        end = fill(&runs[t], end, as_recorded(engine->job, t));
+      }
+    }
+    for (; t < engine->nodes[n]; t++) {
+      end = fill(&runs[t], end, follower_times(engine, variant, t));
     }
   }
 }

@@ -361,7 +361,7 @@ void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *j
   } else {
     lumos_coupling_none(&engine->coupling, job);
   }
-  lumos_events_make(&engine->events, job);
+  lumos_events_make(&engine->events, job, engine->nodes, engine->node_count);
   for (uint32_t n = 0; n < engine->node_count; n++) {
     engine->traits[n] = traits_of(engine, n);
   }
