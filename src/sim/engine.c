@@ -958,8 +958,8 @@ static void run(struct lumos_engine *engine) {
   tell(engine);
   begin(engine);
   settle(engine);
-  while (engine->queue.heap.count > 0 && engine->beyond == LUMOS_NONE) {
-    struct lumos_event event = lumos_queue_pop(&engine->queue);
+  struct lumos_event event;
+  while (engine->beyond == LUMOS_NONE && lumos_queue_pop(&engine->queue, &event)) {
     uint32_t n = event.node;
     if (event.earlier > 0) { /* the last follower's turn */
       come_to(engine, n);

@@ -439,7 +439,7 @@ void lumos_engine_reset(struct lumos_engine *engine, const struct lumos_engine_o
   engine->ended = 0;
   engine->acting = LUMOS_NONE;
   engine->beyond = LUMOS_NONE;
-  engine->queue.heap.count = 0;
+  lumos_queue_empty(&engine->queue);
   engine->edges.count = 0;
   engine->specials.count = 0;
   engine->event_edges.count = 0;

@@ -29,10 +29,8 @@ static bool before(const struct lumos_queue *queue, const struct lumos_event *le
   return left->turn != right->turn ? left->turn < right->turn : breaks_tie(queue, left, right);
 }
 
-void lumos_queue_push(struct lumos_queue *queue, struct lumos_event event) {
-  lumos_vector_push(&queue->heap, event);
+static void rise(const struct lumos_queue *queue, size_t place, struct lumos_event event) {
   struct lumos_event *heap = queue->heap.items;
-  size_t place = queue->heap.count - 1;
   while (place > 0 && before(queue, &event, &heap[(place - 1) / 2])) {
     heap[place] = heap[(place - 1) / 2];
     place = (place - 1) / 2;
@@ -40,22 +38,43 @@ void lumos_queue_push(struct lumos_queue *queue, struct lumos_event event) {
   heap[place] = event;
 }
 
-struct lumos_event lumos_queue_pop(struct lumos_queue *queue) {
+/* From the first place, which is free. */
+static void sink(const struct lumos_queue *queue, struct lumos_event event) {
   struct lumos_event *heap = queue->heap.items;
-  struct lumos_event first = heap[0];
-  struct lumos_event last = heap[--queue->heap.count];
-  size_t count = queue->heap.count;
-  size_t place = 0;
+  size_t count = queue->heap.count, place = 0;
   for (size_t child = 1; child < count; child = 2 * place + 1) {
     if (child + 1 < count && before(queue, &heap[child + 1], &heap[child])) {
       child++;
     }
-    if (!before(queue, &heap[child], &last)) {
+    if (!before(queue, &heap[child], &event)) {
       break;
     }
     heap[place] = heap[child];
     place = child;
   }
-  heap[place] = last; /* with one event left this writes what was taken out: harmless */
-  return first;
+  heap[place] = event;
+}
+
+void lumos_queue_empty(struct lumos_queue *queue) {
+  queue->heap.count = 0;
+  queue->taken = false;
+}
+
+void lumos_queue_push(struct lumos_queue *queue, struct lumos_event event) {
+  if (queue->taken) {
+    queue->taken = false;
+    sink(queue, event);
+  } else {
+    lumos_vector_push(&queue->heap, event);
+    rise(queue, queue->heap.count - 1, event);
+  }
+}
+
+bool lumos_queue_pop(struct lumos_queue *queue, struct lumos_event *event) {
+  if (queue->taken && --queue->heap.count > 0) {
+    sink(queue, queue->heap.items[queue->heap.count]);
+  }
+  queue->taken = queue->heap.count > 0;
+  *event = queue->taken ? queue->heap.items[0] : *event;
+  return queue->taken;
 }

@@ -29,10 +29,12 @@ struct lumos_queue {
   const uint32_t *tasks; /* by node */
   const uint32_t *ties;  /* by task, or NULL */
   LUMOS_VECTOR(struct lumos_event) heap;
+  bool taken; /* the first has been, and its place is kept for what comes next, as mostly something does at once */
 };
 
-/* Both O(log size). */
+void lumos_queue_empty(struct lumos_queue *queue);
+/* Both O(log size). pop: the first; false: there is none. */
 void lumos_queue_push(struct lumos_queue *queue, struct lumos_event event);
-struct lumos_event lumos_queue_pop(struct lumos_queue *queue); /* the queue must not be empty */
+bool lumos_queue_pop(struct lumos_queue *queue, struct lumos_event *event);
 
 #endif
