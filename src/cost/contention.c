@@ -6,6 +6,7 @@
 #include "cost/passages.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- when kernels run beside communication ---- */
 
@@ -93,7 +94,7 @@ int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run 
   int64_t *times = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *times);
   struct stretches stretches = {0};
   find_stretches(&stretches, job, runs, lengths, others);
-  for (size_t t = 0; t < job->tasks.count; t++) {
+  for (size_t t = 0; t < job->tasks.count && stretches.count > 0; t++) {
     if (of[t] && runs[t].start != LUMOS_ABSENT) {
       struct lumos_run run = run_of(runs, lengths, t);
       uint32_t rank = lumos_rank_of(job, &job->tasks.items[t]);
@@ -364,7 +365,10 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
                           const uint8_t *communication) {
   struct shown shown[LUMOS_CONTENDED] = {{0}};
   struct lumos_uneven_losses none = {0};
-  show(shown, placing, communication, NULL);
+  bool shows = memchr(communication, 1, placing->job->tasks.count) != NULL;
+  if (shows) {
+    show(shown, placing, communication, NULL);
+  }
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contention->losses[of] = elsewhere[of];
     lumos_uneven_find(&contention->losses[of].uneven, &none, &none);
@@ -372,7 +376,7 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
   }
   free_shown(shown);
   struct lumos_loss *products = &contention->losses[LUMOS_CONTENDED_PRODUCTS];
-  if (products->evidence == 0) {
+  if (shows && products->evidence == 0) {
     fit_by_size(products, placing, communication);
   }
 }
