@@ -458,7 +458,9 @@ extern const struct lumos_note lumos_note_empty;
 /* The detail of a task, made when it has none. The pointer is valid until the next call. */
 struct lumos_detail *lumos_task_detail(struct lumos_job *job, struct lumos_task *task);
 /* The detail, or lumos_detail_empty. */
-const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task);
+inline const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task) {
+  return task->detail == LUMOS_NONE ? &lumos_detail_empty : &job->details.items[task->detail];
+}
 /* The same of timings. */
 struct lumos_timing *lumos_task_timing(struct lumos_job *job, struct lumos_task *task);
 

@@ -199,9 +199,7 @@ struct lumos_timing *lumos_task_timing(struct lumos_job *job, struct lumos_task 
   return &job->timings.items[task->timing];
 }
 
-const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task) {
-  return task->detail == LUMOS_NONE ? &lumos_detail_empty : &job->details.items[task->detail];
-}
+extern inline const struct lumos_detail *lumos_detail_of(const struct lumos_job *job, const struct lumos_task *task);
 
 bool lumos_rank_recorded(const struct lumos_job *job, const struct lumos_rank *rank, int64_t *start, int64_t *end) {
   static const int64_t year_2001 = INT64_C(1000000000000000000); /* what counts from a program's start is far below */
