@@ -7,6 +7,7 @@
  */
 #include "memory/lifetimes.h"
 
+#include "memory/held.h"
 #include "memory/order.h"
 #include "memory/shards.h"
 #include "memory/walk.h"
@@ -170,6 +171,27 @@ static void add_lists(struct memory_walk *walk) {
   }
 }
 
+/* The head's product is in a variable of Python until there is the loss: to the end of the head's forward pass. */
+static void hold_logits(struct memory_walk *walk) {
+  struct memory_step *memory = walk->memory;
+  struct memory_piece *logits = NULL;
+  size_t p = 0;
+  for (uint32_t i = 0; i < memory->ops.count; i++) {
+    const struct memory_rule *rule = walk->rules[i];
+    bool multiplies = rule != NULL && (rule->output == OUTPUT_PRODUCT || rule->output == OUTPUT_SUMMED);
+    const struct lumos_task *task = task_at(walk, i);
+    bool head = task->part == LUMOS_PART_HEAD && task->phase == LUMOS_FORWARD;
+    for (; p < memory->pieces.count && memory->pieces.items[p].begin <= i; p++) {
+      logits = multiplies ? &memory->pieces.items[p] : logits;
+    }
+    bool behind = task->part == LUMOS_PART_LAYER || task->part == LUMOS_PART_EMBEDDING || task->phase != LUMOS_FORWARD;
+    logits = behind ? NULL : logits; /* ops that communicate are of no part */
+    if (head && logits != NULL && logits->end < i) {
+      logits->end = i;
+    }
+  }
+}
+
 static bool has_shapes(const struct memory_walk *walk) {
   bool any = false;
   for (uint32_t i = 0; i < walk->memory->ops.count && !any; i++) {
@@ -261,10 +283,14 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   memory_find_again(&walk);
   memory_find_shards(&walk);
   memory_count_gradients(&walk);
+  if (!memory->sharded) {
+    memory_find_held(&walk);
+  }
   for (walk.at = 0; walk.at < count; walk.at++) {
     step_into(&walk);
   }
   memory_close_node(&walk);
+  hold_logits(&walk);
   memory_release_rest(&walk);
   add_lists(&walk);
   memory_add_shards(&walk);
@@ -272,7 +298,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
                   : is_captured(&walk)                          ? LUMOS_MEMORY_CAPTURED
                   : is_compiled(&walk)                          ? LUMOS_MEMORY_COMPILED
                   : memory->sharded && memory->share_bytes == 0 ? LUMOS_MEMORY_SHARDED
-                  : memory->parameters == 0                     ? LUMOS_MEMORY_NO_GRADIENTS
+                  : memory->parameters + memory->held.numbers == 0 ? LUMOS_MEMORY_NO_GRADIENTS
                                                                 : LUMOS_MEMORY_KNOWN;
   free((void *)walk.rules);
   free(walk.traits);
@@ -288,6 +314,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   lumos_vector_free(&walk.shards);
   memory_again_free(&walk.again);
   lumos_numbering_free(&walk.gradients);
+  lumos_numbering_free(&walk.halves);
   lumos_numbering_free(&walk.keys);
   memory_shapes_free(&walk.shapes);
 }

@@ -1,4 +1,5 @@
 /* What an op takes in, makes and keeps, by its rule (rules.h). */
+#include "memory/held.h"
 #include "memory/walk.h"
 
 /* Numbers and format of an op's first output, and bytes of those beside it. */
@@ -378,5 +379,6 @@ void memory_do_inner(struct memory_walk *walk) {
   bool backward = op_at(walk, around)->node != LUMOS_NONE && !is_forward(walk, around);
   walk->traits[around] |= DONE;
   struct output output = {tensor.count, 0, tensor.shape, tensor.format};
-  (void)make(walk, output, (walk->traits[around] & MAKES_NODE) != 0, backward);
+  uint32_t piece = make(walk, output, (walk->traits[around] & MAKES_NODE) != 0, backward);
+  memory_hold_copy(walk, around, piece);
 }
