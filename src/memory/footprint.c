@@ -232,6 +232,7 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
     constant[LUMOS_MEMORY_PARAMETERS] = held->numbers > 0 ? held->parameter * held->numbers : parameters;
     constant[LUMOS_MEMORY_OPTIMIZER] = copies * number / (shares ? replicas.size : 1);
     constant[LUMOS_MEMORY_GRADIENTS] = held->numbers > 0 || buckets ? number : 0; /* what is reduced */
+    constant[LUMOS_MEMORY_TEMPORARY] = memory.buffer;
     constant[LUMOS_MEMORY_LIBRARIES] = workspaces(&memory, device_of(job, rank, hardware));
     footprint->step = memory.step;
     footprint->parameters = held->numbers > 0 ? held->numbers : memory.parameters;

@@ -9,6 +9,7 @@
 
 #include "memory/held.h"
 #include "memory/order.h"
+#include "memory/received.h"
 #include "memory/shards.h"
 #include "memory/walk.h"
 #include <stdlib.h>
@@ -138,6 +139,7 @@ static void step_into(struct memory_walk *walk) {
     memory_do_inner(walk);
     return;
   }
+  memory_receive(walk);
   if (is_accumulation(walk, walk->at)) {
     memory_accumulate(walk);
   } else if (rule == NULL && op->node != LUMOS_NONE && op->node != walk->at) {
@@ -294,12 +296,12 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   memory_release_rest(&walk);
   add_lists(&walk);
   memory_add_shards(&walk);
-  memory->state = !has_shapes(&walk)                            ? LUMOS_MEMORY_NO_SHAPES
-                  : is_captured(&walk)                          ? LUMOS_MEMORY_CAPTURED
-                  : is_compiled(&walk)                          ? LUMOS_MEMORY_COMPILED
-                  : memory->sharded && memory->share_bytes == 0 ? LUMOS_MEMORY_SHARDED
+  memory->state = !has_shapes(&walk)                               ? LUMOS_MEMORY_NO_SHAPES
+                  : is_captured(&walk)                             ? LUMOS_MEMORY_CAPTURED
+                  : is_compiled(&walk)                             ? LUMOS_MEMORY_COMPILED
+                  : memory->sharded && memory->share_bytes == 0    ? LUMOS_MEMORY_SHARDED
                   : memory->parameters + memory->held.numbers == 0 ? LUMOS_MEMORY_NO_GRADIENTS
-                                                                : LUMOS_MEMORY_KNOWN;
+                                                                   : LUMOS_MEMORY_KNOWN;
   free((void *)walk.rules);
   free(walk.traits);
   free(walk.inside);

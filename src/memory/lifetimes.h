@@ -36,7 +36,8 @@ struct memory_step {
   int64_t parameters, parameter_bytes; /* numbers, and bytes, of what AccumulateGrad adds up in one micro-batch */
   int64_t largest_parameter;           /* bytes */
   struct memory_held held;
-  int64_t share_bytes;                 /* of fully sharded replicas: what each has of the parameters */
+  int64_t share_bytes; /* of fully sharded replicas: what each has of the parameters */
+  int64_t buffer;      /* bytes of what tensor-parallel ranks gather into, all the time */
   uint32_t assumed;
   bool sharded; /* replicas have shares of parameters alone */
   enum lumos_memory_state state;

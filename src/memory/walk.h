@@ -79,6 +79,9 @@ struct memory_walk {
   bool copies;                              /* weights are copied from float32 (held.h) */
   uint32_t copies_until;                    /* where those go; LUMOS_NONE: with their micro-batch's backward pass */
   LUMOS_VECTOR(struct memory_shard) shards; /* by place */
+  uint8_t pass_phase;                       /* of the pass at hand */
+  int32_t pass_micro_batch;
+  bool receives; /* the rank is a stage of several (received.h) */
   struct memory_again again;
   bool measured;
 };

@@ -641,10 +641,10 @@ void head_backward(struct block *to);
 enum tensor_size {
   TENSOR_HIDDEN,       /* of the rank's rows, where sequences are parallel */
   TENSOR_HIDDEN_WHOLE, /* of all of the group's */
-  TENSOR_MASK,        /* of a dropout: a byte a number */
-  TENSOR_ROW_NUMBERS, /* a float32 for each token */
-  TENSOR_QKV,         /* queries, keys and values */
-  TENSOR_HEADS,       /* one of them, or what attention gives */
+  TENSOR_MASK,         /* of a dropout: a byte a number */
+  TENSOR_ROW_NUMBERS,  /* a float32 for each token */
+  TENSOR_QKV,          /* queries, keys and values */
+  TENSOR_HEADS,        /* one of them, or what attention gives */
   TENSOR_HEADS_FLOAT,
   TENSOR_HEAD_NUMBERS, /* a float32 for each token and head */
   TENSOR_FFN,
@@ -666,10 +666,10 @@ void release_linear(const struct block *to, enum linear linear); /* the output's
 void hold_libraries(const struct block *to);
 
 /* gpt_held.c: what is held for each parameter. Nothing happens where replicas are fully sharded. */
-void held_begin(const struct block *to);                          /* of a step */
-void held_gradient(const struct block *to, enum linear linear);   /* it is in the buffer */
-void held_copies(const struct block *to);                         /* behind all passes */
-void held_update(const struct block *to);                         /* by the optimizer */
+void held_begin(const struct block *to);                        /* of a step */
+void held_gradient(const struct block *to, enum linear linear); /* it is in the buffer */
+void held_copies(const struct block *to);                       /* behind all passes */
+void held_update(const struct block *to);                       /* by the optimizer */
 void held_exchange(const struct block *to, const struct exchange *exchange, bool done);
 
 /* gpt_fsdp.c: nothing happens where replicas are not fully sharded. */
