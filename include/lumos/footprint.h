@@ -33,7 +33,9 @@ enum lumos_memory_state {
   LUMOS_MEMORY_NO_OPTIMIZER, /* no op shows what it keeps */
   LUMOS_MEMORY_CAPTURED,     /* passes run as CUDA graphs, whose ops are not recorded */
   LUMOS_MEMORY_COMPILED,     /* passes are compiled: what they keep between them is not recorded */
-  LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: how long they keep them no op shows */
+  LUMOS_MEMORY_SHARDED,      /* replicas gather parameters for each pass: how long they keep them no op shows */
+  LUMOS_MEMORY_FOREIGN,      /* forward passes compute in a library's functions, and what those keep is not known */
+  LUMOS_MEMORY_STATES
 };
 
 /* Of a rank (index), in one step. */
