@@ -5,8 +5,9 @@
  * autograd keeps of its inputs and outputs for the backward pass, and when that is freed, from recorded shapes and
  * number formats. So they hold for any model whose ops are recorded, and for a job that was changed: its ops have other
  * shapes then, or another order. What a step finds there (parameters, the optimizer's state) follows from the gradients
- * and the optimizer's ops; of fully sharded replicas from what they gather and scatter, for as long as PyTorch's
- * fully_shard holds it (memory/shards.h).
+ * and the optimizer's ops; of Megatron-LM's replicas from the buffer of gradients that they clear (memory/held.h); of
+ * fully sharded replicas from what they gather and scatter, for as long as PyTorch's fully_shard holds it
+ * (memory/shards.h).
  */
 #ifndef LUMOS_FOOTPRINT_H
 #define LUMOS_FOOTPRINT_H
