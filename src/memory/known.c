@@ -69,18 +69,6 @@ static bool is_compiled(const struct memory_walk *walk) {
 /* Python's functions of autograd have the names of classes. */
 static bool is_function(const char *name) { return strchr(name, ':') == NULL && strchr(name, ' ') == NULL; }
 
-/* The place of an op that calls the task: of a function of which no rule tells what it keeps; LUMOS_NONE: of none. */
-static uint32_t function_around(const struct lumos_job *job, uint32_t task) {
-  uint32_t call = job->tasks.items[task].call, span = call == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[call].span;
-  for (; span != LUMOS_NONE; span = job->spans.items[span].parent) {
-    const char *name = lumos_string(job->strings, job->spans.items[span].name);
-    if (job->spans.items[span].kind == LUMOS_SPAN_OP && is_function(name) && memory_rule_of(name) == NULL) {
-      return span;
-    }
-  }
-  return LUMOS_NONE;
-}
-
 /* Does autograd go back through a function of this name? */
 static bool goes_back(const struct memory_walk *walk, const char *name) {
   static const char end[] = "Backward";
@@ -93,22 +81,33 @@ static bool goes_back(const struct memory_walk *walk, const char *name) {
   return any;
 }
 
-/* Does a forward pass compute in a function of a library of which no rule tells what it keeps? Each name is asked once. */
+/* Is one of the ops around what the call launches such a function, of which no rule tells what it keeps? Each name is
+ * asked once. */
+static bool is_foreign(const struct memory_walk *walk, uint32_t call, struct lumos_numbering *asked) {
+  const struct lumos_job *job = walk->job;
+  bool foreign = false;
+  for (uint32_t s = job->tasks.items[call].span; s != LUMOS_NONE && !foreign; s = job->spans.items[s].parent) {
+    const struct lumos_span *span = &job->spans.items[s];
+    uint32_t before = (uint32_t)asked->keys.count;
+    if (span->kind == LUMOS_SPAN_OP && lumos_number_of(asked, span->name) == before) {
+      const char *name = lumos_string(job->strings, span->name);
+      foreign = is_function(name) && memory_rule_of(name) == NULL && goes_back(walk, name);
+    }
+  }
+  return foreign;
+}
+
+/* Does a forward pass compute in a function of a library of which it is not known what it keeps? */
 static bool has_foreign(const struct memory_walk *walk) {
   const struct lumos_job *job = walk->job;
   const struct lumos_rank *rank = &job->ranks.items[walk->memory->rank];
   struct lumos_numbering asked = {0};
-  uint32_t count = 0;
   bool foreign = false;
   for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count && !foreign; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
     bool computes = task->step == walk->memory->step && task->phase == LUMOS_FORWARD && lumos_on_stream(job, task) &&
                     !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind);
-    uint32_t function = computes ? function_around(job, t) : LUMOS_NONE;
-    if (function != LUMOS_NONE && lumos_number_of(&asked, job->spans.items[function].name) == count) {
-      count++;
-      foreign = goes_back(walk, lumos_string(job->strings, job->spans.items[function].name));
-    }
+    foreign = computes && task->call != LUMOS_NONE && is_foreign(walk, task->call, &asked);
   }
   lumos_numbering_free(&asked);
   return foreign;
