@@ -5,8 +5,9 @@
  * autograd keeps of its inputs and outputs for the backward pass, and when that is freed, from recorded shapes and
  * number formats. So they hold for any model whose ops are recorded, and for a job that was changed: its ops have other
  * shapes then, or another order. What a step finds there (parameters, the optimizer's state) follows from the gradients
- * and the optimizer's ops; of fully sharded replicas from what they gather and scatter, for as long as PyTorch's
- * fully_shard holds it (memory/shards.h).
+ * and the optimizer's ops; of Megatron-LM's replicas from the buffer of gradients that they clear (memory/held.h); of
+ * fully sharded replicas from what they gather and scatter, for as long as PyTorch's fully_shard holds it
+ * (memory/shards.h).
  */
 #ifndef LUMOS_FOOTPRINT_H
 #define LUMOS_FOOTPRINT_H
@@ -33,7 +34,9 @@ enum lumos_memory_state {
   LUMOS_MEMORY_NO_OPTIMIZER, /* no op shows what it keeps */
   LUMOS_MEMORY_CAPTURED,     /* passes run as CUDA graphs, whose ops are not recorded */
   LUMOS_MEMORY_COMPILED,     /* passes are compiled: what they keep between them is not recorded */
-  LUMOS_MEMORY_SHARDED       /* replicas gather parameters for each pass: how long they keep them no op shows */
+  LUMOS_MEMORY_SHARDED,      /* replicas gather parameters for each pass: how long they keep them no op shows */
+  LUMOS_MEMORY_FOREIGN,      /* forward passes compute in a library's functions, and what those keep is not known */
+  LUMOS_MEMORY_STATES
 };
 
 /* Of a rank (index), in one step. */

@@ -169,6 +169,12 @@ struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t
   return (struct lumos_built_span){span.id};
 }
 
+void lumos_build_stretch(struct lumos_builder *builder, struct lumos_built_span span, int64_t count) {
+  char shapes[32];
+  (void)snprintf(shapes, sizeof shapes, "[[%lld]]", (long long)count);
+  builder->job->spans.items[span.number].shapes = lumos_intern_text(builder->job->strings, shapes);
+}
+
 /* ---- tasks ---- */
 
 static void copy_peers(struct lumos_builder *builder, struct lumos_comm *comm) {

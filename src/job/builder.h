@@ -53,6 +53,8 @@ void lumos_build_lane_for(struct lumos_builder *builder, uint32_t like, struct l
                           struct lumos_built_lane lane);
 struct lumos_built_span lumos_build_span(struct lumos_builder *builder, uint32_t like, struct lumos_built_rank rank,
                                          struct lumos_built_span parent, struct lumos_built_span forward);
+/* Its one input, in place of `like`'s, a row of `count` numbers. */
+void lumos_build_stretch(struct lumos_builder *builder, struct lumos_built_span span, int64_t count);
 
 /* A task behind those that the lane has. Own times as given; what is explained of them in `like` is not copied. Where a
  * call of `like` names a lane (its event's, or the one it waits for), it is the lane of this rank that is like that. It

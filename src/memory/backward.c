@@ -106,15 +106,20 @@ void memory_count_gradients(struct memory_walk *walk) {
         lumos_vector_push(&walk->left, 0);
       }
       walk->left.items[number]++;
+      const struct memory_tensor *tensor = &walk->shapes.tensors.items[inputs.first];
+      walk->gradient_numbers += tensor->count;
+      walk->gradient_bytes += tensor->count * memory_format_size(tensor->format);
     }
   }
+  walk->gradient_numbers /= passes;
+  walk->gradient_bytes /= passes;
   for (size_t i = 0; i < walk->left.count; i++) {
     walk->left.items[i] = (walk->left.items[i] + passes - 1) / passes;
   }
 }
 
 /* The first micro-batch's gradient stays; those of others are added to it. Those that are scattered in each micro-batch
- * stay until then. */
+ * stay until then; those that are added to a buffer go at once. */
 void memory_accumulate(struct memory_walk *walk) {
   struct memory_inputs inputs = memory_inputs_of(&walk->shapes, span_at(walk, walk->at));
   if (inputs.count == 0) {
@@ -125,6 +130,9 @@ void memory_accumulate(struct memory_walk *walk) {
   if (found != LUMOS_NONE) {
     piece_of(walk, found)->end = walk->at;
     walk->handles.items[found].pending = false;
+  }
+  if (walk->memory->held.numbers > 0) {
+    return;
   }
   uint32_t *left = &walk->left.items[gradient_number(walk, &tensor)];
   uint32_t scattered = memory_scattered_with(walk);

@@ -70,7 +70,7 @@ static int64_t states(const struct memory_step *memory) {
   if (has_op(memory, "addcdiv_")) {
     return 1 + (has_op(memory, "lerp_") || has_op(memory, "addcmul_"));
   }
-  if (memory->sharded && has_adam_kernel(memory)) {
+  if ((memory->sharded || memory->held.numbers > 0) && has_adam_kernel(memory)) {
     return 2;
   }
   return has_op(memory, "SGD") ? 1 : LUMOS_ABSENT;
@@ -132,10 +132,10 @@ static struct replicas replicas_of(const struct memory_step *memory) {
     bool scatters = strcmp(op, "reduce_scatter") == 0;
     const struct lumos_group *group =
         scatters || strcmp(op, "all_reduce") == 0 ? group_of_replicas(job, comm->group) : NULL;
-    if (group != NULL && group->size > replicas.size) {
-      replicas.size = group->size;
-      replicas.scattered = scatters;
-    }
+    bool larger = group != NULL && group->size > replicas.size;
+    bool same = group != NULL && group->size == replicas.size; /* a loss is summed besides */
+    replicas.size = larger ? group->size : replicas.size;
+    replicas.scattered = larger ? scatters : replicas.scattered || (same && scatters);
   }
   return replicas;
 }
@@ -226,12 +226,16 @@ void lumos_footprint_of(const struct lumos_job *job, uint32_t rank, const struct
     int64_t constant[LUMOS_MEMORY_PARTS] = {0};
     int64_t parameters = memory.sharded ? memory.share_bytes : memory.parameter_bytes;
     bool shares = replicas.scattered && !memory.sharded, buckets = replicas.size > 1 && !memory.sharded;
-    constant[LUMOS_MEMORY_PARAMETERS] = parameters;
-    constant[LUMOS_MEMORY_OPTIMIZER] = kept * parameters / (shares ? replicas.size : 1);
-    constant[LUMOS_MEMORY_GRADIENTS] = buckets ? parameters : 0; /* what is reduced */
+    const struct memory_held *held = &memory.held;
+    int64_t number = held->numbers > 0 ? held->number * held->numbers : parameters;
+    int64_t copies = held->parameter < held->number ? kept + 1 : kept; /* the parameters once more */
+    constant[LUMOS_MEMORY_PARAMETERS] = held->numbers > 0 ? held->parameter * held->numbers : parameters;
+    constant[LUMOS_MEMORY_OPTIMIZER] = copies * number / (shares ? replicas.size : 1);
+    constant[LUMOS_MEMORY_GRADIENTS] = held->numbers > 0 || buckets ? number : 0; /* what is reduced */
+    constant[LUMOS_MEMORY_TEMPORARY] = memory.buffer;
     constant[LUMOS_MEMORY_LIBRARIES] = workspaces(&memory, device_of(job, rank, hardware));
     footprint->step = memory.step;
-    footprint->parameters = memory.parameters;
+    footprint->parameters = held->numbers > 0 ? held->numbers : memory.parameters;
     footprint->assumed = memory.assumed;
     footprint->sharded = memory.sharded;
     find_peak(&memory, constant, footprint);

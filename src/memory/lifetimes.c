@@ -7,7 +7,10 @@
  */
 #include "memory/lifetimes.h"
 
+#include "memory/held.h"
+#include "memory/known.h"
 #include "memory/order.h"
+#include "memory/received.h"
 #include "memory/shards.h"
 #include "memory/walk.h"
 #include <stdlib.h>
@@ -137,6 +140,7 @@ static void step_into(struct memory_walk *walk) {
     memory_do_inner(walk);
     return;
   }
+  memory_receive(walk);
   if (is_accumulation(walk, walk->at)) {
     memory_accumulate(walk);
   } else if (rule == NULL && op->node != LUMOS_NONE && op->node != walk->at) {
@@ -170,66 +174,25 @@ static void add_lists(struct memory_walk *walk) {
   }
 }
 
-static bool has_shapes(const struct memory_walk *walk) {
-  bool any = false;
-  for (uint32_t i = 0; i < walk->memory->ops.count && !any; i++) {
-    any = walk->rules[i] != NULL && span_at(walk, i)->shapes != LUMOS_NO_STRING;
-  }
-  return any;
-}
-
-/* Are passes launched as graphs? */
-static bool is_captured(const struct memory_walk *walk) {
-  const struct lumos_rank *rank = &walk->job->ranks.items[walk->memory->rank];
-  bool any = false;
-  for (uint32_t t = rank->task_first; t < rank->task_first + rank->task_count && !any; t++) {
-    const struct lumos_task *task = &walk->job->tasks.items[t];
-    any = task->step == walk->memory->step && task->kind == LUMOS_LAUNCH &&
-          strcmp(lumos_string(walk->job->strings, task->name), "cudaGraphLaunch") == 0;
-  }
-  return any;
-}
-
-/* Inductor names a kernel after the ops that are fused in it. Of a sum with dropout it is known what it keeps: a mask
- * (rules.c). */
-static bool is_dropout(const char *kernel) {
-  static const char beginning[] = "triton_poi_fused_";
-  static const char *const ops[] = {"add", "native", "dropout", "backward", "to", "copy", "view"};
-  bool is = strncmp(kernel, beginning, sizeof beginning - 1) == 0 && strstr(kernel, "dropout") != NULL;
-  for (const char *at = kernel + sizeof beginning - 1; is && *at != '\0'; at += strcspn(at, "_"), at += *at == '_') {
-    size_t length = strcspn(at, "_");
-    bool known = strspn(at, "0123456789") == length;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-      known |= strlen(ops[i]) == length && strncmp(at, ops[i], length) == 0;
+/* The head's product is in a variable of Python until there is the loss: to the end of the head's forward pass. */
+static void hold_logits(struct memory_walk *walk) {
+  struct memory_step *memory = walk->memory;
+  struct memory_piece *logits = NULL;
+  size_t p = 0;
+  for (uint32_t i = 0; i < memory->ops.count; i++) {
+    const struct memory_rule *rule = walk->rules[i];
+    bool multiplies = rule != NULL && (rule->output == OUTPUT_PRODUCT || rule->output == OUTPUT_SUMMED);
+    const struct lumos_task *task = task_at(walk, i);
+    bool head = task->part == LUMOS_PART_HEAD && task->phase == LUMOS_FORWARD;
+    for (; p < memory->pieces.count && memory->pieces.items[p].begin <= i; p++) {
+      logits = multiplies ? &memory->pieces.items[p] : logits;
     }
-    is = known;
+    bool behind = task->part == LUMOS_PART_LAYER || task->part == LUMOS_PART_EMBEDDING || task->phase != LUMOS_FORWARD;
+    logits = behind ? NULL : logits; /* ops that communicate are of no part */
+    if (head && logits != NULL && logits->end < i) {
+      logits->end = i;
+    }
   }
-  return is;
-}
-
-static bool in_compiled(const struct lumos_job *job, uint32_t task) {
-  uint32_t span = task == LUMOS_NONE ? LUMOS_NONE : job->tasks.items[task].span;
-  while (span != LUMOS_NONE &&
-         strcmp(lumos_string(job->strings, job->spans.items[span].name), "CompiledFunction") != 0) {
-    span = job->spans.items[span].parent;
-  }
-  return span != LUMOS_NONE;
-}
-
-/* Is any forward pass compiled but for sums with dropout? */
-static bool is_compiled(const struct memory_walk *walk) {
-  const struct lumos_job *job = walk->job;
-  const struct lumos_rank *rank = &job->ranks.items[walk->memory->rank];
-  bool some = false, more = false;
-  for (uint32_t i = 0; i < walk->memory->ops.count && !some; i++) {
-    some = is_op(walk, i, "CompiledFunction");
-  }
-  for (uint32_t t = rank->task_first; some && t < rank->task_first + rank->task_count && !more; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    more = task->step == walk->memory->step && lumos_on_stream(job, task) && in_compiled(job, task->call) &&
-           !is_dropout(lumos_string(job->strings, task->name));
-  }
-  return more;
 }
 
 /* Does any task of the rank have a measured start? Of the whole job each rank would look at all tasks of all. */
@@ -261,19 +224,18 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   memory_find_again(&walk);
   memory_find_shards(&walk);
   memory_count_gradients(&walk);
+  if (!memory->sharded) {
+    memory_find_held(&walk);
+  }
   for (walk.at = 0; walk.at < count; walk.at++) {
     step_into(&walk);
   }
   memory_close_node(&walk);
+  hold_logits(&walk);
   memory_release_rest(&walk);
   add_lists(&walk);
   memory_add_shards(&walk);
-  memory->state = !has_shapes(&walk)                            ? LUMOS_MEMORY_NO_SHAPES
-                  : is_captured(&walk)                          ? LUMOS_MEMORY_CAPTURED
-                  : is_compiled(&walk)                          ? LUMOS_MEMORY_COMPILED
-                  : memory->sharded && memory->share_bytes == 0 ? LUMOS_MEMORY_SHARDED
-                  : memory->parameters == 0                     ? LUMOS_MEMORY_NO_GRADIENTS
-                                                                : LUMOS_MEMORY_KNOWN;
+  memory->state = memory_state_of(&walk);
   free((void *)walk.rules);
   free(walk.traits);
   free(walk.inside);
@@ -288,6 +250,7 @@ void memory_step_read(struct memory_step *memory, const struct lumos_job *job, u
   lumos_vector_free(&walk.shards);
   memory_again_free(&walk.again);
   lumos_numbering_free(&walk.gradients);
+  lumos_numbering_free(&walk.halves);
   lumos_numbering_free(&walk.keys);
   memory_shapes_free(&walk.shapes);
 }

@@ -21,6 +21,12 @@ struct memory_piece {
   bool needs_gradient, wanted; /* wanted: autograd keeps it */
 };
 
+/* Held for each parameter (held.h): how many there are, bytes of a number of theirs and of the buffer of gradients. */
+struct memory_held {
+  int64_t numbers; /* 0: there is no such buffer */
+  int64_t parameter, number;
+};
+
 struct memory_step {
   const struct lumos_job *job;
   uint32_t rank;
@@ -29,7 +35,9 @@ struct memory_step {
   LUMOS_VECTOR(struct memory_piece) pieces;
   int64_t parameters, parameter_bytes; /* numbers, and bytes, of what AccumulateGrad adds up in one micro-batch */
   int64_t largest_parameter;           /* bytes */
-  int64_t share_bytes;                 /* of fully sharded replicas: what each has of the parameters */
+  struct memory_held held;
+  int64_t share_bytes; /* of fully sharded replicas: what each has of the parameters */
+  int64_t buffer;      /* bytes of what tensor-parallel ranks gather into, all the time */
   uint32_t assumed;
   bool sharded; /* replicas have shares of parameters alone */
   enum lumos_memory_state state;

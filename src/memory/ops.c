@@ -1,4 +1,6 @@
 /* What an op takes in, makes and keeps, by its rule (rules.h). */
+#include "memory/held.h"
+#include "memory/received.h"
 #include "memory/walk.h"
 
 /* Numbers and format of an op's first output, and bytes of those beside it. */
@@ -259,6 +261,8 @@ static struct output output_of(struct memory_walk *walk, const struct memory_rul
       return joined(walk, taken);
     case OUTPUT_SECOND:
       return (struct output){second->count, 0, second->shape, first->dimensions > 0 ? first->format : second->format};
+    case OUTPUT_OWN:
+      return first->dimensions > 1 ? like(first) : (struct output){0};
     case OUTPUT_SORTED:
       return (struct output){first->count, 8 * first->count, first->shape, first->format};
     case OUTPUT_GRADIENTS:
@@ -340,6 +344,7 @@ void memory_do_op(struct memory_walk *walk, const struct memory_rule *rule) {
   if (rule->output == OUTPUT_NONE) {
     return;
   }
+  taken.handles[0] = rule->output == OUTPUT_OWN ? LUMOS_NONE : taken.handles[0];
   use(walk, &taken);
   walk->memory->assumed += rule->output == OUTPUT_ASSUMED;
   struct output output = output_of(walk, rule, &taken);
@@ -347,6 +352,9 @@ void memory_do_op(struct memory_walk *walk, const struct memory_rule *rule) {
     return;
   }
   uint32_t piece = make(walk, output, keeps, backward);
+  if (rule->output == OUTPUT_OWN) {
+    memory_share_buffer(walk, piece);
+  }
   if (keeps && rule->keep & KEEP_OUTPUT) {
     keep_piece(walk, piece);
   }
@@ -378,5 +386,6 @@ void memory_do_inner(struct memory_walk *walk) {
   bool backward = op_at(walk, around)->node != LUMOS_NONE && !is_forward(walk, around);
   walk->traits[around] |= DONE;
   struct output output = {tensor.count, 0, tensor.shape, tensor.format};
-  (void)make(walk, output, (walk->traits[around] & MAKES_NODE) != 0, backward);
+  uint32_t piece = make(walk, output, (walk->traits[around] & MAKES_NODE) != 0, backward);
+  memory_hold_copy(walk, around, piece);
 }

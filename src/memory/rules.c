@@ -166,6 +166,9 @@ static const struct memory_rule rules[] = {
     /* a sum with dropout, compiled: a mask is kept (of others nothing is known: lifetimes.c) */
     {"CompiledFunction", OUTPUT_FIRST, KEEP_STATISTICS},
     {"CompiledFunctionBackward", OUTPUT_FIRST, 0},
+    /* of sequences that tensor-parallel ranks share */
+    {"c10d::_allgather_base_", OUTPUT_OWN, 0},
+    {"c10d::_reduce_scatter_base_", OUTPUT_OWN, 0},
     /* of fully sharded replicas (shards.c) */
     {"fsdp::all_gather_copy_in", OUTPUT_NONE, 0},
     {"fsdp::split_with_sizes_copy", OUTPUT_NONE, 0},

@@ -31,6 +31,7 @@ enum memory_output {
   OUTPUT_GRADIENTS, /* the first three inputs behind the first: of attention */
   OUTPUT_NORM_BACK, /* the second input, and its width twice */
   OUTPUT_TAKEN,     /* what the parameter's gradient, which comes next, is */
+  OUTPUT_OWN,       /* the first input, which is new: of a row alone nothing, for it is a part of some buffer */
   OUTPUT_LISTS,     /* all parameters: an op on lists of them */
   OUTPUT_ASSUMED    /* of no known rule: as OUTPUT_LIKE where it calls no other */
 };

@@ -74,7 +74,14 @@ struct memory_walk {
   uint32_t chunk_node, chunk_next;          /* where ops are done again, and the next that was done first */
   struct lumos_numbering gradients;         /* by numbers and format */
   LUMOS_VECTOR(uint32_t) left;              /* by gradient: how many come that are first ones */
+  int64_t gradient_numbers, gradient_bytes; /* of all in a micro-batch */
+  struct lumos_numbering halves;            /* sizes of those that are no float32 */
+  bool copies;                              /* weights are copied from float32 (held.h) */
+  uint32_t copies_until;                    /* where those go; LUMOS_NONE: with their micro-batch's backward pass */
   LUMOS_VECTOR(struct memory_shard) shards; /* by place */
+  uint8_t pass_phase;                       /* of the pass at hand */
+  int32_t pass_micro_batch;
+  bool receives; /* the rank is a stage of several (received.h) */
   struct memory_again again;
   bool measured;
 };

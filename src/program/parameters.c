@@ -109,6 +109,54 @@ static bool is_words(const struct lumos_model_description *model, const char *sh
          (inputs[0].of[0] == model->vocabulary || inputs[0].of[0] * shards == model->vocabulary);
 }
 
+static int64_t elements_of(const struct lumos_job *job, const struct lumos_span *span) {
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  program_shape_read(lumos_string(job->strings, span->shapes), inputs);
+  int64_t elements = inputs[0].count > 0 ? 1 : 0;
+  for (int i = 0; i < inputs[0].count; i++) {
+    bool fits = inputs[0].of[i] > 0 && inputs[0].of[i] < INT32_MAX && elements < INT64_C(1) << 32;
+    elements = fits ? elements * inputs[0].of[i] : 0;
+  }
+  return elements;
+}
+
+/* What a step clears in rows, as gradients' buffers are, against the gradients of a backward pass, of which one is of
+ * the vocabulary's size where there are two of one weight. As judge(). */
+static int by_buffers(const struct holder *holder) {
+  const struct lumos_job *job = holder->job;
+  uint32_t rank = (uint32_t)(holder->rank - job->ranks.items);
+  struct lumos_numbering passes = {0}, steps = {0};
+  __int128 cleared = 0, gradients = 0, words = 0;
+  for (size_t s = 0; s < job->spans.count; s++) {
+    const struct lumos_span *span = &job->spans.items[s];
+    const char *name =
+        span->rank == rank && span->shapes != LUMOS_NO_STRING ? lumos_string(job->strings, span->name) : "";
+    const char *shapes = lumos_string(job->strings, span->shapes);
+    bool adds = strcmp(name, "torch::autograd::AccumulateGrad") == 0;
+    bool row = strcmp(name, "aten::zero_") == 0 && strchr(shapes, ',') == NULL;
+    cleared += row ? elements_of(job, span) : 0;
+    gradients += adds ? elements_of(job, span) : 0;
+    words += adds && is_words(holder->model, shapes) ? elements_of(job, span) : 0;
+  }
+  for (uint32_t t = holder->rank->task_first; t < holder->rank->task_first + holder->rank->task_count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (task->phase == LUMOS_BACKWARD && task->micro_batch >= 0 && task->step != LUMOS_ABSENT_INT) {
+      (void)lumos_number_of(&passes, lumos_key_pair((uint32_t)task->step, (uint32_t)task->micro_batch));
+      (void)lumos_number_of(&steps, (uint64_t)(uint32_t)task->step);
+    }
+  }
+  int64_t count = (int64_t)passes.keys.count, recorded = (int64_t)steps.keys.count;
+  lumos_numbering_free(&passes);
+  lumos_numbering_free(&steps);
+  if (count == 0 || cleared == 0 || words == 0) {
+    return 0;
+  }
+  struct holder both = *holder;
+  both.untied = gradients / count;
+  both.tied = both.untied - words / count / 2;
+  return judge(&both, cleared / recorded);
+}
+
 /* The gradients of the vocabulary's size, and the backward passes. */
 static bool by_gradients(const struct holder *holder) {
   const struct lumos_job *job = holder->job;
@@ -142,5 +190,6 @@ bool program_is_untied(const struct lumos_job *job) {
     return false;
   }
   int told = by_stretches(&holder);
+  told = told != 0 ? told : by_buffers(&holder);
   return told != 0 ? told > 0 : by_gradients(&holder);
 }

@@ -158,6 +158,23 @@ static bool clears(const struct lumos_job *job, const struct lumos_task *task) {
          strcmp(op, "aten::_foreach_zero_") == 0;
 }
 
+/* What clears a row of numbers, as of all gradients, says of how many where there are other parameters, too. */
+static void resize_stretch(const struct emission *emission, const struct rebuild_item *item, uint32_t span,
+                           struct lumos_built_span built) {
+  const struct lumos_job *from = emission->from;
+  const struct lumos_span *like = span == LUMOS_NONE ? NULL : &from->spans.items[span];
+  if (item->transfers == 0 || like == NULL || like->shapes == LUMOS_NO_STRING ||
+      strcmp(lumos_string(from->strings, like->name), "aten::zero_") != 0) {
+    return;
+  }
+  const char *shapes = lumos_string(from->strings, like->shapes);
+  char *behind = NULL;
+  long long count = strncmp(shapes, "[[", 2) == 0 ? strtoll(shapes + 2, &behind, 10) : 0;
+  if (count > 0 && strcmp(behind, "]]") == 0) {
+    lumos_build_stretch(emission->builder, built, scaled(count, item->transfers));
+  }
+}
+
 /* The recorded thread that an item is on. */
 static uint32_t thread_of(const struct rebuild_item *item, const struct rebuild_block *block) {
   return item->again ? item->thread : block->lane;
@@ -183,7 +200,9 @@ static struct lumos_built_task build_task(const struct emission *emission, const
   }
   struct lumos_built_task built = lumos_build_task(emission->builder, like, emission->lanes[lane], own, item->step);
   lumos_build_place(emission->builder, built, item->micro_batch, item->layer);
-  lumos_build_span_of(emission->builder, built, rebuild_span_of(emission->spans, task->span));
+  struct lumos_built_span span = rebuild_span_of(emission->spans, task->span);
+  lumos_build_span_of(emission->builder, built, span);
+  resize_stretch(emission, item, task->span, span);
   move_comm(emission, like, built);
   if (item->phase != 0 && (item->again || task->phase == LUMOS_BACKWARD || task->phase == LUMOS_WEIGHT)) {
     lumos_build_phase(emission->builder, built, item->phase);

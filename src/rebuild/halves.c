@@ -4,6 +4,7 @@
 #include "program/shapes.h"
 #include "rebuild/again.h"
 #include "rebuild/weights.h"
+#include "transform/experts.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct search {
   int64_t tokens;  /* of a micro-batch; 0: not known */
   size_t products; /* of a layer's forward pass, of the last that was looked at */
   size_t before;   /* of them, those before attention */
+  bool experts;    /* they are the feed-forward blocks, of which each rank has whole ones */
 };
 
 /* ---- events ---- */
@@ -309,6 +311,9 @@ static void look_forward(struct search *search, int64_t first, int64_t end) {
   }
   if (output != NO_EVENT && (whole || again)) {
     add_end(search, REBUILD_HALF, (size_t)output, (size_t)output);
+    if (search->experts) {
+      return;
+    }
     begin = find(search, output + 1, end, PRODUCT, false);
     if (begin != NO_EVENT) {
       add_begin(search, (size_t)begin, (size_t)begin);
@@ -351,8 +356,10 @@ static void look_back(struct search *search, int64_t first, int64_t end) {
     return;
   }
   int64_t begin = find(search, first, end, PRODUCT, false);
-  add_begin(search, (size_t)begin, (size_t)begin);
-  add_input(search, before);
+  if (!search->experts) {
+    add_begin(search, (size_t)begin, (size_t)begin);
+    add_input(search, before);
+  }
   for (begin = before + 1; search->events.items[begin].what != PRODUCT || search->events.items[begin].weight;) {
     begin++; /* at `output` at last */
   }
@@ -461,6 +468,7 @@ void rebuild_ends_find(struct rebuild_ends *ends, const struct lumos_job *built,
   bool sized = model != NULL && model->sequence > 0 && model->micro_batch > 0;
   search.tokens = sized ? (int64_t)model->sequence * model->micro_batch : 0;
   *ends = (struct rebuild_ends){0};
+  search.experts = lumos_experts_are_whole(from);
   search.again = rebuild_find_again(from);
   find_kernels(&search);
   count_nodes(&search);

@@ -30,6 +30,7 @@
 #include "sim/engine.h"
 #include "transform/contend.h"
 #include "transform/edit.h"
+#include "transform/experts.h"
 #include "transform/parts.h"
 #include "transform/reshape.h"
 #include <lumos/sim.h>
@@ -403,8 +404,17 @@ static bool change_sequence(struct lumos_job *job, const struct lumos_rebuild *a
     return lumos_fail(error,
                       "--sequence-parallel=on: there is one tensor-parallel rank; give --tp, too, such as --tp 2");
   }
+  const struct lumos_rebuild as_recorded = {.shards = 0};
   enum lumos_switch were = lumos_parts_recorded(job);
-  if (asked->sequence_parallel == 0 || shards <= 1 || were == asked->sequence_parallel) {
+  bool whole = shards > 1 && shards_asked(job, &as_recorded) == 1 && lumos_experts_are_whole(job);
+  if (whole && !on) {
+    return lumos_fail(
+        error,
+        "--tp %d: the model has experts, which tensor-parallel ranks send their parts of sequences to, as "
+        "in Megatron-LM with --expert-tensor-parallel-size 1; add --sequence-parallel=on",
+        shards);
+  }
+  if (whole || asked->sequence_parallel == 0 || shards <= 1 || were == asked->sequence_parallel) {
     return true;
   }
   if (were == 0) {

@@ -52,7 +52,8 @@ static void note_unknown(struct lumos_job *job, enum lumos_memory_state state, i
       [LUMOS_MEMORY_NO_OPTIMIZER] = "no op shows what its optimizer keeps",
       [LUMOS_MEMORY_CAPTURED] = "CUDA graphs run its passes, and the ops in them are not recorded",
       [LUMOS_MEMORY_COMPILED] = "its passes are compiled, and what they keep is not recorded",
-      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows for how long"};
+      [LUMOS_MEMORY_SHARDED] = "its replicas gather parameters for each pass, and no op shows for how long",
+      [LUMOS_MEMORY_FOREIGN] = "its passes run functions of a library of which it is not known what they keep"};
   if (state > LUMOS_MEMORY_NO_GRADIENTS && ranks > 0) {
     struct lumos_text text = LUMOS_TEXT_BUFFER;
     lumos_text_format(&text, "how much memory the job needs is unknown: %s", reasons[state]);
@@ -169,7 +170,7 @@ static void write_recorded(struct lumos_job *job) {
 void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hardware) {
   struct work work = {
       .job = job, .hardware = hardware, .footprints = lumos_allocate_zeroed(job->ranks.count, sizeof *work.footprints)};
-  int64_t states[LUMOS_MEMORY_SHARDED + 1] = {0};
+  int64_t states[LUMOS_MEMORY_STATES] = {0};
   uint32_t fullest = LUMOS_NONE;
   (void)lumos_parallel(job->ranks.count, job->threads, do_rank, &work);
   for (uint32_t r = 0; r < job->ranks.count; r++) {
@@ -182,7 +183,7 @@ void lumos_write_memory(struct lumos_job *job, const struct lumos_hardware *hard
     }
     states[work.footprints[r].state] += lumos_rank_weight(&job->ranks.items[r]);
   }
-  for (int state = 0; state <= LUMOS_MEMORY_SHARDED; state++) {
+  for (int state = 0; state < LUMOS_MEMORY_STATES; state++) {
     note_unknown(job, (enum lumos_memory_state)state, states[state]);
   }
   write_recorded(job);

@@ -62,15 +62,16 @@ static void add_queries_keys_values(struct lumos_dimensions *dimensions, const s
 
 static void add_features(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes,
                          struct lumos_term shards) {
-  bool undivided = sizes->whole_experts && shards.was > 1; /* the blocks are */
+  const struct lumos_term one = {.was = 1, .now = 1}, block = sizes->whole_experts ? one : shards;
+  bool undivided = sizes->whole_experts && shards.was > 1; /* the blocks are: they come with what is whole */
   if (!undivided) {
-    add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 1, shards);
+    add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 1, block);
   }
   add(dimensions, 'F', sizes, SIZES(LUMOS_HEADS, LUMOS_HEAD_DIM), 1, shards);
   add_queries_keys_values(dimensions, sizes, shards);
   add(dimensions, 'F', sizes, SIZES(LUMOS_KV_HEADS, LUMOS_HEAD_DIM), 1, shards);
   if (sizes->ffn_matrices > 2 && !undivided) {
-    add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 2, shards); /* the gate beside it */
+    add(dimensions, 'F', sizes, SIZES(LUMOS_FFN), 2, block); /* the gate beside it */
   }
   add(dimensions, 'F', sizes, SIZES(LUMOS_VOCABULARY), 1, shards);
 }
@@ -125,6 +126,7 @@ static void add_experts(struct lumos_dimensions *dimensions, const struct lumos_
     add_term(dimensions, 'O', (struct lumos_term){.was = sizes->experts, .now = sizes->experts}, owners);
     add_term(dimensions, 'K', (struct lumos_term){.was = sizes->chosen, .now = sizes->chosen}, one);
     add(dimensions, 'T', sizes, SIZES(LUMOS_MICRO_BATCH, LUMOS_SEQUENCE), sizes->chosen, own);
+    dimensions->apart = sizes->owners_were > 1 || sizes->shards_were > 1;
     __int128 all = (__int128)sizes->was[LUMOS_HIDDEN] * sizes->was[LUMOS_FFN] * sizes->experts;
     bool apart = sizes->whole_experts && sizes->shards_were != sizes->shards;
     if ((owners.was != owners.now || apart) && all < INT64_MAX) {
@@ -183,11 +185,64 @@ struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions 
   return result;
 }
 
+static const struct lumos_term *find_from(const struct lumos_dimensions *dimensions, char letter, int first,
+                                          int64_t size, int skipped) {
+  int number = number_of(letter);
+  const struct lumos_term *found = NULL;
+  for (int i = first; i < dimensions->counts[number]; i++) {
+    const struct lumos_term *term = &dimensions->terms[number][i];
+    if (term->was == size) {
+      found = term;
+      if (skipped-- == 0) {
+        return term;
+      }
+    }
+  }
+  return found;
+}
+
+static const struct lumos_term *find(const struct lumos_dimensions *dimensions, char letter, int64_t size,
+                                     int skipped) {
+  return find_from(dimensions, letter, 0, size, skipped);
+}
+
+static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t size) {
+  return find(dimensions, letter, size, 0) != NULL;
+}
+
+/* Terms from that one on, where they can be, into as many parts as sequences. */
+static void divide(struct lumos_dimensions *dimensions, char letter, int first) {
+  int number = number_of(letter);
+  for (int i = first; i < dimensions->counts[number]; i++) {
+    struct lumos_term *term = &dimensions->terms[number][i];
+    term->now /= term->now % dimensions->scatter == 0 ? dimensions->scatter : 1;
+  }
+}
+
+bool lumos_dimensions_route(const struct lumos_dimensions *dimensions, const char *shapes) {
+  struct program_dimensions inputs[SHAPE_INPUTS];
+  program_shape_read(shapes, inputs);
+  bool routes = false;
+  for (int i = 0; i < SHAPE_INPUTS; i++) {
+    const int64_t *of = inputs[i].of;
+    bool matrix = inputs[i].count == 2 && is(dimensions, 'E', of[0]) != is(dimensions, 'E', of[1]);
+    bool tokens = inputs[i].count == 3 && is(dimensions, 'S', of[0]) && is(dimensions, 'E', of[2]);
+    routes = routes || matrix || tokens;
+  }
+  return routes;
+}
+
 struct lumos_dimensions lumos_dimensions_of_experts(const struct lumos_dimensions *dimensions) {
   struct lumos_dimensions result = *dimensions;
   int number = number_of('T'), count = dimensions->counts[number];
   for (int i = 0; i < count; i++) { /* the other way round: rows were added last, parts of tokens behind all of them */
     result.terms[number][i] = dimensions->terms[number][count - 1 - i];
+  }
+  result.routes = true;
+  if (dimensions->scatter > 1) { /* of rows that experts get ranks have their parts already */
+    divide(&result, 'T', 1);
+    divide(&result, 'S', 0);
+    result.scatter = 1;
   }
   return result;
 }
@@ -216,27 +271,6 @@ static const char *const whole[][12] = {{NULL},
                                         {"TKE", "ETK", "EKT", NULL},
                                         {NULL},
                                         {NULL}};
-
-static const struct lumos_term *find_from(const struct lumos_dimensions *dimensions, char letter, int first,
-                                          int64_t size, int skipped) {
-  int number = number_of(letter);
-  const struct lumos_term *found = NULL;
-  for (int i = first; i < dimensions->counts[number]; i++) {
-    const struct lumos_term *term = &dimensions->terms[number][i];
-    if (term->was == size) {
-      found = term;
-      if (skipped-- == 0) {
-        return term;
-      }
-    }
-  }
-  return found;
-}
-
-static const struct lumos_term *find(const struct lumos_dimensions *dimensions, char letter, int64_t size,
-                                     int skipped) {
-  return find_from(dimensions, letter, 0, size, skipped);
-}
 
 /* The vocabulary is one side of the embedding and of the head, whose other side is the model's features: with anything
  * else it is what the head makes of tokens. */
@@ -301,9 +335,9 @@ static bool take_flat(const struct lumos_dimensions *dimensions, bool clears, co
   const struct lumos_numbering *units = dimensions->units;
   bool of_layer = units != NULL ? lumos_known_number(units, (uint64_t)from->of[0]) != LUMOS_NO_NUMBER
                                 : from->of[0] < dimensions->embedding;
-  double factor = units == NULL && dimensions->expert_weights.was > 0 ? dimensions->others
-                  : of_layer                                          ? dimensions->of_layers
-                                                                      : dimensions->parameters;
+  double factor = units == NULL && dimensions->expert_weights.was > 0 && dimensions->apart ? dimensions->others
+                  : of_layer                                                               ? dimensions->of_layers
+                                                                                           : dimensions->parameters;
   double changed = (double)from->of[0] * factor;
   if (from->of[0] >= dimensions->least && changed < (double)(INT64_C(1) << 52)) {
     to->of[0] = (int64_t)(changed + 0.5);
@@ -334,7 +368,11 @@ struct inputs {
 static bool change_tensor(const struct lumos_dimensions *dimensions, const struct inputs *inputs, const char *form,
                           bool numbers, const struct program_dimensions *from, struct program_dimensions *to) {
   int first_feature = inputs->first_feature;
+  bool routes = dimensions->routes && from->count == 2; /* there may be as many heads as experts */
   *to = *from;
+  if (routes && (take(dimensions, "TE", 0, from, to) || take(dimensions, "ET", 0, from, to))) {
+    return true;
+  }
   if (form != NULL && (int)strlen(form) == from->count && take(dimensions, form, first_feature, from, to)) {
     return true;
   }
@@ -349,10 +387,6 @@ static bool change_tensor(const struct lumos_dimensions *dimensions, const struc
 
 /* ---- Ops ---- */
 
-static bool is(const struct lumos_dimensions *dimensions, char letter, int64_t size) {
-  return find(dimensions, letter, size, 0) != NULL;
-}
-
 /* Rows, inner and columns together: both sides have the same inner, and of two features of one size the second is
  * another. */
 static void read_product(const struct lumos_dimensions *dimensions, const struct lumos_operation_rule *rule,
@@ -364,8 +398,13 @@ static void read_product(const struct lumos_dimensions *dimensions, const struct
   const struct program_dimensions sides = {3, {a->of[0], a->of[1], b->of[1]}};
   bool rows = is(dimensions, 'T', a->of[0]), inner = is(dimensions, 'T', a->of[1]);
   bool gradient = inner && (!rows || side == LUMOS_OF_WEIGHT); /* of a weight */
+  const char *routes = is(dimensions, 'E', a->of[0])   ? "ETF" /* the product that tells tokens' experts */
+                       : is(dimensions, 'E', a->of[1]) ? "TEF"
+                       : is(dimensions, 'E', b->of[1]) ? "TFE"
+                                                       : NULL;
   struct program_dimensions now;
-  if (take(dimensions, gradient ? "FTF" : "TFF", 0, &sides, &now) ||
+  if ((routes != NULL && take(dimensions, routes, 0, &sides, &now)) ||
+      take(dimensions, gradient ? "FTF" : "TFF", 0, &sides, &now) ||
       (rows && inner && take(dimensions, gradient ? "TFF" : "FTF", 0, &sides, &now))) {
     inputs->sides[0] = rule->first;
     inputs->sides[1] = rule->second;
@@ -410,8 +449,9 @@ static struct inputs read_inputs(const struct lumos_dimensions *dimensions, cons
   program_shape_read(shapes, all);
   if (rule->form == LUMOS_PRODUCT) {
     read_product(dimensions, rule, all, side, &inputs);
-    if (rule->mask >= 0) { /* where each expert's rows end; there may be as many heads */
+    if (rule->mask >= 0) { /* where each expert's rows end; there may be as many heads, or sequences */
       inputs.forms[rule->mask] = "O";
+      inputs.forms[rule->second] = all[rule->second].count == 3 ? "OFF" : NULL;
     }
   } else if (rule->form == LUMOS_LINEAR && all[rule->first].count == 2) {
     inputs.forms[rule->first] = "TF";
@@ -446,7 +486,8 @@ static bool may_be_words(const struct lumos_dimensions *dimensions) {
   return may;
 }
 
-/* Rows of tokens as wide as the model are divided among ranks; *to is their shape. `matrix`: what two dimensions are
+/* Rows of tokens as wide as the model are divided among ranks, but those that experts get, which are already; *to is
+ * their shape. `matrix`: what two dimensions are
  * first of all. */
 static void scatter(const struct lumos_dimensions *dimensions, const char *matrix,
                     const struct program_dimensions *from, struct program_dimensions *to) {
@@ -459,7 +500,8 @@ static void scatter(const struct lumos_dimensions *dimensions, const char *matri
   }
   for (int i = 0; i < last; i++) {
     bool tokens = last == 1 ? is(dimensions, 'T', from->of[i]) : is(dimensions, 'S', from->of[i]);
-    if ((tokens || (last > 1 && is(dimensions, 'T', from->of[i]))) && to->of[i] % dimensions->scatter == 0) {
+    tokens = tokens || (last > 1 && is(dimensions, 'T', from->of[i]));
+    if (tokens && to->of[i] == from->of[i] && to->of[i] % dimensions->scatter == 0) {
       to->of[i] /= dimensions->scatter;
       return;
     }

@@ -37,9 +37,11 @@ struct lumos_dimensions {
   const struct lumos_numbering *units;
   struct lumos_term expert_weights; /* of all experts of a rank together, one of the two or three; was 0: they go as all
                                        parameters go */
-  double others;                    /* then: how many times as many parameters else there are */
-  bool hidden;                      /* the first feature is the model's */
-  bool tokens;                      /* there are other numbers of tokens */
+  bool routes;   /* of work in which experts take part: matrices of as many columns as experts are no heads */
+  bool apart;    /* gradients of experts were in rows of their own */
+  double others; /* then: how many times as many parameters else there are */
+  bool hidden;   /* the first feature is the model's */
+  bool tokens;   /* there are other numbers of tokens */
 };
 
 void lumos_dimensions_open(struct lumos_dimensions *dimensions, const struct lumos_sizes *sizes);
@@ -49,6 +51,9 @@ struct lumos_dimensions lumos_dimensions_of_layer(const struct lumos_dimensions 
 
 /* Of work in which experts take part, where rows are first of all those that these get, then a rank's part of tokens. */
 struct lumos_dimensions lumos_dimensions_of_experts(const struct lumos_dimensions *dimensions);
+
+/* May these be shapes of what tells tokens' experts: has a matrix as many rows, or columns, as there are experts? */
+bool lumos_dimensions_route(const struct lumos_dimensions *dimensions, const char *shapes);
 
 /* Writes the shapes that `op` has after the change, and a 0 behind them, to `out`. False: some tensor is of no known
  * form, and stays as it was. `shapes` and `dtypes` as recorded. `side` decides where a product's sizes do not say which

@@ -61,6 +61,9 @@ struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hid
 bool lumos_experts_are_whole(const struct lumos_job *job) {
   const struct lumos_parallel *sizes =
       job->models.count > 0 ? &job->models.items[0].sizes : &lumos_model_description_empty.sizes;
+  if (sizes->tp <= 1) { /* nothing divides them */
+    return job->models.count > 0 && lumos_experts_find(job, job->models.items[0].hidden, 0).count > 0;
+  }
   int64_t shared = sizes->ep > 0 ? sizes->ep : 1, contexts = sizes->cp > 0 ? sizes->cp : 1;
   for (size_t g = 0; g < job->groups.count && sizes->tp > 1; g++) {
     const struct lumos_group *group = &job->groups.items[g];

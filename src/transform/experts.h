@@ -19,7 +19,7 @@ struct lumos_experts {
 struct lumos_experts lumos_experts_find(const struct lumos_job *job, int64_t hidden, int64_t tokens);
 
 /* Has a rank whole experts, though tensor-parallel ranks divide what is left, as with --expert-tensor-parallel-size 1
- * of Megatron-LM? Their groups show it. O(groups). */
+ * of Megatron-LM? Their groups show it; of one such rank that there are experts. O(groups + spans). */
 bool lumos_experts_are_whole(const struct lumos_job *job);
 
 /* By span: does it lie where experts work, between two products of threads that are not grouped and have one that is

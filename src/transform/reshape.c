@@ -224,6 +224,7 @@ static size_t change_shapes(struct reshaping *reshaping) {
   struct cache cache = {0};
   uint8_t *sides = lumos_sides_find(job), *layered = find_layered(job), *around = lumos_experts_around(job),
           *exchanged = reshaping->ops == NULL ? NULL : lumos_parts_exchanged(job);
+  bool divides = reshaping->sizes.experts > 0 && reshaping->sizes.parts != reshaping->sizes.parts_were;
   size_t count = 0;
   lumos_dimensions_open(&dimensions, &reshaping->sizes);
   if (reshaping->sizes.was[LUMOS_HIDDEN] != LUMOS_ABSENT) {
@@ -239,7 +240,9 @@ static size_t change_shapes(struct reshaping *reshaping) {
     const struct lumos_span *span = &job->spans.items[s];
     reshaping->shapes[s] = span->shapes;
     if (span->shapes != LUMOS_NO_STRING && (exchanged == NULL || exchanged[s] == 0)) {
-      struct lumos_dimensions *own = of[around[s] != 0 && reshaping->sizes.experts > 0];
+      bool routes =
+          divides && layered[s] != 0 && lumos_dimensions_route(&dimensions, lumos_string(job->strings, span->shapes));
+      struct lumos_dimensions *own = of[(around[s] != 0 && reshaping->sizes.experts > 0) || routes];
       own[0].parameters = own[1].parameters =
           reshaping->sharded ? reshaping->of_words : reshaping->parameters[span->rank];
       uint64_t key = (uint64_t)llround(fmin(own[0].parameters, 1e9) * 1e6);
@@ -668,7 +671,8 @@ static bool find_parts(struct reshaping *reshaping, struct lumos_error *error) {
     sizes->parts = sizes->shards;
   }
   int64_t sequence = sizes->now[LUMOS_SEQUENCE];
-  reshaping->parts_known = reshaping->ops != NULL || lumos_parts_recorded(reshaping->job) == LUMOS_SWITCH_ON;
+  bool divides = sizes->parts != sizes->parts_were;
+  reshaping->parts_known = reshaping->ops != NULL || divides || lumos_parts_recorded(reshaping->job) == LUMOS_SWITCH_ON;
   return !reshaping->parts_known || sequence == LUMOS_ABSENT || sequence % (sizes->parts * sizes->contexts) == 0 ||
          lumos_fail(error,
                     "a sequence of %lld tokens cannot be divided by the %lld ranks of a tensor-parallel group, each of "

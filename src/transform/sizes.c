@@ -289,6 +289,9 @@ bool lumos_sizes_on_shards(const struct lumos_job *job, int32_t contexts, int32_
     all = size == LUMOS_ABSENT ? all : common_divisor(size, all);
   }
   sizes->shards = shards;
+  if (sizes->whole_experts && sizes->shards_were == 1) { /* ranks send their parts of sequences to experts */
+    sizes->parts = shards;
+  }
   if (all == 0 || all % shards == 0) {
     return true;
   }

@@ -90,7 +90,7 @@ has full.md "## $verdict"
 cmark-gfm --unsafe -e table -e autolink -e strikethrough full.md >full.md.html
 more=$((more + $(jq '.tables.model.rows != [] | if . then 1 else 0 end' report.json)))
 # The metrics that are laid out as tables, where there are any; of idle streams the page alone has one.
-laid='["pathkinds","pathops","pathmodules","pathlayers","pathranks","pathcrossings","idle","idleops","groups","waits","stragglers","bubbles","modules","phases","mfu","rates","occupancy","kinds","annotations","calls","copies"]'
+laid='["pathkinds","pathops","pathmodules","pathlayers","pathranks","pathcrossings","idle","idleops","groups","waits","stragglers","bubbles","modules","phases","mfu","rates","occupancy","kinds","annotations","calls","copies","memory"]'
 laid_out=$(jq --argjson laid "$laid" '[.tables[$laid[]] | select(.rows != [])] | length' report.json)
 [ "$laid_out" -ge 6 ] || fail "only $laid_out tables of metrics"
 more=$((more + laid_out))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How much memory a job needs, against what PyTorch's allocator counted at most on real GPUs (peak_allocated_bytes in the manifests of examples/pairs):
-# of the recorded jobs, and of changed ones, whose truth is another recording. Of fully sharded replicas, against the emulated cluster, whose
-# allocator holds what formulas say (emulator/memory).
+# of the recorded jobs, and of changed ones, whose truth is another recording. Of fully sharded replicas, of those of Megatron-LM, of stages and of
+# tensor-parallel ranks, against the emulated cluster, whose allocator holds what formulas say (emulator/memory).
 #
 #   tests/cli/memory.sh [--table]
 . "$(dirname "$0")/lib.sh"
@@ -106,23 +106,29 @@ fits=$(grep -oE -- '--micro-batch [0-9]+' message | cut -d' ' -f2)
 lumos-transform --micro-batch "$fits" "$pairs/h100/layers=4" 2>/dev/null | lumos-sim --opportunities off 2>message >job.sim
 ! grep -q 'does not fit' message || fail "$fits sequences: $(cat message)"
 
-# ---- fully sharded replicas ----
+# ---- emulated jobs ----
 
-# sharded OPTIONS [CHANGE]: how far the predicted peak is from what the emulated allocator held at most, as recorded or in a run of the change, into rows.
-sharded() {
+# emulated OPTIONS [CHANGE]: how far the predicted peak is from what the emulated allocator held at most, as recorded or in a run of the change, into rows:
+# of the rank for which that is worst.
+emulated() {
   rm -rf recorded true
   # shellcheck disable=SC2086
-  emulated-cluster --quiet --plain --once --steps 3 --fsdp on --memory on $1 recorded || fail "the emulated cluster fails: $1"
-  # shellcheck disable=SC2086
-  [ -z "$2" ] || emulated-cluster --quiet --plain --once --steps 2 --fsdp on --memory on --ranks 0 $1 $2 true || fail "the emulated cluster fails: $1 $2"
+  emulated-cluster --quiet --plain --once --steps 3 --memory on $1 recorded || fail "the emulated cluster fails: $1"
   # shellcheck disable=SC2086
   if [ -n "$2" ]; then lumos-transform $2 recorded/rank*.json; else lumos-parse recorded/rank*.json; fi 2>message | lumos-sim --opportunities off 2>>message >job.sim
-  peak=$(grep -o '"name":"memory_peak","value":[0-9]*' job.sim | head -1 | cut -d: -f3)
+  jq -r 'select(.type == "metric" and .name == "memory_peak") | "\(.scope.rank) \(.value)"' job.sim | sort -u >peaks
+  [ -s peaks ] || { fail "$1 $2: no memory_peak: $(head -c 300 message)"; return; }
+  # shellcheck disable=SC2086
+  [ -z "$2" ] || emulated-cluster --quiet --plain --once --steps 2 --memory on --ranks "$(cut -d' ' -f1 peaks | paste -sd,)" $1 $2 true || fail "the emulated cluster fails: $1 $2"
   [ -d true ] || mv recorded true
-  jq '[.traceEvents[] | select(.name == "[memory]").args."Total Allocated"] | max' true/rank0.json >wanted
-  [ -n "$peak" ] || { fail "$1 $2: no memory_peak: $(head -c 300 message)"; return; }
-  awk -v value="$peak" -v true="$(cat wanted)" -v name="$1 $2" 'BEGIN { printf "%.3f\t%.2f\t%s\n", (value / true - 1) * 100, true / 1e9, name }' >>rows
+  while read -r rank peak; do
+    jq -r --argjson peak "$peak" '[.traceEvents[] | select(.name == "[memory]").args."Total Allocated"] | max | "\(($peak / . - 1) * 100) \(. / 1e9)"' "true/rank$rank.json"
+  done <peaks | awk -v name="$1 $2" '{ off = $1 < 0 ? -$1 : $1 } off >= most { most = off; row = sprintf("%.3f\t%.2f\t%s", $1, $2, name) } END { print row }' >>rows
 }
+
+# ---- fully sharded replicas ----
+
+sharded() { emulated "--fsdp on $1" "$2"; }
 
 cp rows changed.rows
 : >rows
@@ -157,6 +163,43 @@ sharded "$flat --recompute full" '--dp 8'
 worst_again=$(cut -f1 rows | tr -d - | sort -g | tail -1)
 awk -v worst="$worst_again" 'BEGIN { exit !(worst < 5) }' || fail "a replica that computes layers again has a peak $worst_again % off: $(sort -g rows | sed -n '1p;$p')"
 cat rows >>sharded.rows
+
+# ---- replicas, stages and ranks of Megatron-LM ----
+
+: >rows
+small_model='--layers 4 --hidden 1024 --seq 1024 --vocab 16384 --micro-batches 2 --dp 2'
+shares='--distributed-optimizer on'
+emulated "$small_model" ''
+rarely emulated "$small_model $shares" ''
+rarely emulated "$small_model --tp 2" ''
+emulated "$small_model --tp 2 --sequence-parallel on --pp 2 $shares" ''
+rarely emulated '--layers 8 --hidden 1024 --seq 1024 --pp 2 --micro-batches 4 --schedule interleaved --vp 2' ''
+worst_as_recorded=$(cut -f1 rows | tr -d - | sort -g | tail -1)
+awk -v worst="$worst_as_recorded" 'BEGIN { exit !(worst < 0.5) }' || fail "the peak of a recorded job's rank is $worst_as_recorded % off: $(sort -g rows | sed -n '1p;$p')"
+emulated '--layers 2 --hidden 1024 --seq 4096 --vocab 1024 --micro-batches 4 --pp 2 --schedule gpipe' ''
+rarely emulated '--layers 8 --hidden 2048 --seq 4096 --vocab 8192 --micro-batches 4 --pp 2 --recompute full' ''
+emulated "$small_model" '--pp 2 --layers 12'
+emulated "$small_model" "$shares"
+rarely emulated "$small_model $shares" '--distributed-optimizer off'
+for change in '--layers 8' '--dp 8' '--tp 2' '--micro-batch 4' '--micro-batches 4' '--recompute full' '--hidden 2048' '--seq 2048' '--vocab 32768' \
+  '--tp 2 --sequence-parallel on' '--pp 4 --schedule gpipe --micro-batches 4' '--pp 2 --tp 2 --dp 4 --layers 8'; do
+  rarely emulated "$small_model $shares" "$change"
+done
+rarely emulated "$small_model" '--pp 2 --vp 2 --schedule interleaved --layers 8 --micro-batches 4'
+rarely emulated "$small_model $shares --pp 2" '--pp 1'
+rarely emulated "$small_model $shares --pp 2" '--pp 4 --micro-batches 8'
+rarely emulated "$small_model --tp 2 --sequence-parallel on" '--tp 4'
+rarely emulated "$small_model --recompute full --pp 2" '--recompute none'
+rarely emulated '--layers 8 --hidden 2048 --seq 4096 --vocab 8192 --micro-batches 4' '--pp 2 --recompute full'
+worst_spread=$(cut -f1 rows | tr -d - | sort -g | tail -1)
+awk -v worst="$worst_spread" 'BEGIN { exit !(worst < 3) }' || fail "a replica's peak is $worst_spread % off: $(sort -g rows | sed -n '1p;$p')"
+spread_count=$(wc -l <rows)
+cat rows >>sharded.rows
+# Of experts, and of ranks that share sequences, functions of libraries keep what no op shows.
+rm -rf recorded
+emulated-cluster --quiet --plain --once --steps 2 --layers 2 --cp 2 --ranks 0 recorded || fail 'the emulated cluster fails'
+lumos-sim --opportunities off recorded/rank0.json 2>message >job.sim
+grep -F '"code":"sim.memory_unknown"' job.sim | grep -qF 'functions of a library' || fail 'ranks that share sequences: nothing says that memory is unknown'
 mv changed.rows rows
 
 # A sweep says what fits, and what does not.
@@ -177,5 +220,5 @@ if [ "${1:-}" = --table ]; then
   printf 'error %%\ttrue GB\tjob\n'
   cat recorded.rows rows sharded.rows
 fi
-proved "2 peaks of memory events as the trace has them, $recorded recorded peaks at most $worst % off, $changed predicted ones at most $worst_changed %, $sharded_count of fully sharded replicas at most $worst_sharded %, $worst_again where they compute layers again"
+proved "2 peaks of memory events as the trace has them, $recorded recorded peaks at most $worst % off, $changed predicted ones at most $worst_changed %, $sharded_count of fully sharded replicas at most $worst_sharded %, $worst_again where they compute layers again, $spread_count of other replicas, stages and tensor-parallel ranks at most $worst_spread %"
 finish

@@ -594,8 +594,7 @@ refuses '8 experts cannot be divided by so many ranks; the nearest is --ep 2' --
 refuses '8 experts cannot be divided by so many ranks; the nearest is --ep 8' --ep 16
 refuses '3 ranks of a stage cannot be divided by the 2 that share experts; the nearest are --dp 2 or 4' --dp 3
 refuses '4 ranks of a stage cannot be divided by the 8 that share experts; the nearest are --dp 8' --ep 8
-refuses 'the recorded ranks share experts and no tensors, so how they would share both is not known' --tp 2
-refuses 'the model has experts, and which of their tokens ranks would have a part of is not known' --tp 2 --sequence-parallel on
+refuses 'which tensor-parallel ranks send their parts of sequences to, as in Megatron-LM' --tp 2
 refuses "--ep '0' is not a whole number from 1 on" --ep 0
 # Beside tensors: other numbers of experts where these have parts of them, or where no name says whose gradients a group sums.
 recorded --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --experts 8 --ep 2 --tp 2 --sequence-parallel on --dp 2

@@ -545,8 +545,7 @@ static const struct option options[] = {
     {"steps", "N", "recorded steps (3)", read_integer, AT(steps), 1, MOST_STEPS, NULL, 0},
     {"record", "LIST", "shapes, sync, stacks, annotations, collectives, or all, none (shapes,annotations,collectives)",
      read_record, 0, 0, 0, NULL, 0},
-    {"memory", "on|off", "memory events, as by profile_memory; with --fsdp (off)", read_switch, AT(memory), 0, 0,
-     switch_names, 2},
+    {"memory", "on|off", "memory events, as by profile_memory (off)", read_switch, AT(memory), 0, 0, switch_names, 2},
     {"form", "NAME", "2026; 2024: collectives without numbers; 2022: none; cuda: no ops (2026)", read_choice, AT(form),
      0, 0, form_names, FORMS},
     {"once", NULL, "not without the profiler, too: in half of the time; the truth has no steps without it", read_flag,
@@ -832,9 +831,12 @@ static bool check(struct setup *setup) {
       (!alone || parallel->data == 1 || parallel->distributed_optimizer || setup->graphs != GRAPHS_OFF)) {
     return complain("--fsdp: with --dp of at least 2, and without --pp, zb-h1, --distributed-optimizer and --graphs");
   }
-  if (setup->memory && (!parallel->fully_sharded || parallel->tensor > 1 ||
-                        parallel->recompute == RECOMPUTE_SELECTIVE || leaves_out(setup))) {
-    return complain("--memory: with --fsdp, and without --tp, --recompute selective, --leave-out and --fuse");
+  if (setup->memory &&
+      ((parallel->fully_sharded && parallel->tensor > 1) || parallel->recompute == RECOMPUTE_SELECTIVE ||
+       parallel->schedule == SCHEDULE_ZERO_BUBBLE || parallel->context > 1 || model->experts > 0 ||
+       setup->graphs != GRAPHS_OFF || leaves_out(setup))) {
+    return complain("--memory: without --fsdp beside --tp, --recompute selective, --schedule zb-h1, --cp, --experts, "
+                    "--graphs, --leave-out and --fuse");
   }
   if (parallel->context > 1 && (parallel->fully_sharded || setup->graphs != GRAPHS_OFF)) {
     return complain("--cp: without --fsdp and --graphs");

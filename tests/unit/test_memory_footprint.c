@@ -12,41 +12,50 @@ enum { WORKSPACES = 2 * (8 * 1024 + 128) * 1024, PARAMETERS = 2 * WEIGHT, STATE 
 struct op {
   int depth; /* of ops around it, on its thread */
   const char *name, *shapes;
-  int sequence; /* 0: none */
+  int sequence;       /* 0: none */
+  const char *dtypes; /* NULL: float */
 };
 
 #define FLOATS "[\"float\", \"float\", \"float\", \"float\"]"
+#define HALVES "[\"c10::BFloat16\", \"c10::BFloat16\"]"
 
-static const struct op forward[] = {{0, "aten::mm", "[[128, 64], [64, 256]]", 1},
-                                    {0, "aten::gelu", "[[128, 256]]", 2},
-                                    {0, "aten::mm", "[[128, 256], [256, 64]]", 3},
-                                    {0, "aten::sum", "[[128, 64]]", 4},
-                                    {0, "aten::div", "[[], []]", 5}};
+static const struct op forward[] = {{0, "aten::mm", "[[128, 64], [64, 256]]", 1, NULL},
+                                    {0, "aten::gelu", "[[128, 256]]", 2, NULL},
+                                    {0, "aten::mm", "[[128, 256], [256, 64]]", 3, NULL},
+                                    {0, "aten::sum", "[[128, 64]]", 4, NULL},
+                                    {0, "aten::div", "[[], []]", 5, NULL}};
 
 static const struct op backward[] = {
-    {0, "autograd::engine::evaluate_function: SumBackward0", NULL, 4},
-    {1, "SumBackward0", "[[]]", 4},
-    {2, "aten::clone", "[[128, 64]]", 0},
-    {3, "aten::copy_", "[[128, 64], [128, 64]]", 0},
-    {0, "autograd::engine::evaluate_function: MmBackward0", NULL, 3},
-    {1, "MmBackward0", "[[128, 64]]", 3},
-    {2, "aten::mm", "[[256, 128], [128, 64]]", 0},
-    {2, "aten::mm", "[[128, 64], [64, 256]]", 0},
-    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0},
-    {1, "torch::autograd::AccumulateGrad", "[[256, 64]]", 0},
-    {0, "autograd::engine::evaluate_function: GeluBackward0", NULL, 2},
-    {1, "GeluBackward0", "[[128, 256]]", 2},
-    {2, "aten::gelu_backward", "[[128, 256], [128, 256]]", 0},
-    {0, "autograd::engine::evaluate_function: MmBackward0", NULL, 1},
-    {1, "MmBackward0", "[[128, 256]]", 1},
-    {2, "aten::mm", "[[64, 128], [128, 256]]", 0},
-    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0},
-    {1, "torch::autograd::AccumulateGrad", "[[64, 256]]", 0}};
+    {0, "autograd::engine::evaluate_function: SumBackward0", NULL, 4, NULL},
+    {1, "SumBackward0", "[[]]", 4, NULL},
+    {2, "aten::clone", "[[128, 64]]", 0, NULL},
+    {3, "aten::copy_", "[[128, 64], [128, 64]]", 0, NULL},
+    {0, "autograd::engine::evaluate_function: MmBackward0", NULL, 3, NULL},
+    {1, "MmBackward0", "[[128, 64]]", 3, NULL},
+    {2, "aten::mm", "[[256, 128], [128, 64]]", 0, NULL},
+    {2, "aten::mm", "[[128, 64], [64, 256]]", 0, NULL},
+    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0, NULL},
+    {1, "torch::autograd::AccumulateGrad", "[[256, 64]]", 0, NULL},
+    {0, "autograd::engine::evaluate_function: GeluBackward0", NULL, 2, NULL},
+    {1, "GeluBackward0", "[[128, 256]]", 2, NULL},
+    {2, "aten::gelu_backward", "[[128, 256], [128, 256]]", 0, NULL},
+    {0, "autograd::engine::evaluate_function: MmBackward0", NULL, 1, NULL},
+    {1, "MmBackward0", "[[128, 256]]", 1, NULL},
+    {2, "aten::mm", "[[64, 128], [128, 256]]", 0, NULL},
+    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0, NULL},
+    {1, "torch::autograd::AccumulateGrad", "[[64, 256]]", 0, NULL}};
 
-static const struct op adam[] = {{0, "aten::_foreach_lerp_", "[[], [], []]", 0},
-                                 {0, "aten::_foreach_addcmul_", "[[], [], []]", 0},
-                                 {0, "aten::_foreach_sqrt", "[[]]", 0},
-                                 {0, "aten::_foreach_addcdiv_", "[[], [], []]", 0}};
+/* Gradients of half as many bytes, by ops that show nothing else. */
+static const struct op halves[] = {
+    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0, NULL},
+    {1, "torch::autograd::AccumulateGrad", "[[64, 256]]", 0, HALVES},
+    {0, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL, 0, NULL},
+    {1, "torch::autograd::AccumulateGrad", "[[256, 64]]", 0, HALVES}};
+
+static const struct op adam[] = {{0, "aten::_foreach_lerp_", "[[], [], []]", 0, NULL},
+                                 {0, "aten::_foreach_addcmul_", "[[], [], []]", 0, NULL},
+                                 {0, "aten::_foreach_sqrt", "[[]]", 0, NULL},
+                                 {0, "aten::_foreach_addcdiv_", "[[], [], []]", 0, NULL}};
 
 /* A run of ops, of a micro-batch, whose sequence numbers begin behind `sequence`. */
 struct run {
@@ -65,7 +74,7 @@ static void add_runs(struct lumos_job *job, const struct run *runs, size_t count
     uint32_t around[4] = {LUMOS_NONE, LUMOS_NONE, LUMOS_NONE, LUMOS_NONE};
     for (size_t i = 0; i < runs[r].count; i++, time += 10) {
       const struct op *op = &runs[r].ops[i];
-      if ((runs[r].ops == backward) != (thread == 1)) {
+      if ((runs[r].ops == backward || runs[r].ops == halves) != (thread == 1)) {
         continue;
       }
       struct lumos_span span = lumos_span_empty;
@@ -79,7 +88,8 @@ static void add_runs(struct lumos_job *job, const struct run *runs, size_t count
       span.start = time;
       span.dur = 10;
       span.shapes = op->shapes != NULL && shapes ? word(job, op->shapes) : LUMOS_NO_STRING;
-      span.dtypes = op->shapes != NULL && shapes ? word(job, FLOATS) : LUMOS_NO_STRING;
+      span.dtypes =
+          op->shapes != NULL && shapes ? word(job, op->dtypes != NULL ? op->dtypes : FLOATS) : LUMOS_NO_STRING;
       around[op->depth] = span.id;
       lumos_vector_push(&job->spans, span);
       uint32_t task = add_task(job, thread, LUMOS_OP, op->name, time, 10);
@@ -197,6 +207,83 @@ static void replicas_share_the_optimizer(void **state) {
   }
 }
 
+/* Before the passes a buffer of all gradients is cleared, in one row. */
+static const struct op clearing[] = {{0, "aten::zero_", "[[32768]]", 0, NULL}};
+
+/* Where the buffer stays, a gradient goes when it is added: at the peak there is one beside all of them. */
+static void a_buffer_of_gradients_stays(void **state) {
+  (void)state;
+  const struct run runs[] = {RUN(clearing, LUMOS_ABSENT_INT, 0),
+                             RUN(forward, 0, 0),
+                             RUN(backward, 0, 0),
+                             RUN(forward, 1, 10),
+                             RUN(backward, 1, 10),
+                             RUN(adam, LUMOS_ABSENT_INT, 0)};
+  struct lumos_job *job = job_of_runs(runs, 6, true);
+  job->tasks.items[0].phase = LUMOS_OTHER_PHASE;
+  struct lumos_footprint footprint = footprint_of(job);
+  expect_parts(&footprint, PARAMETERS, 2 * WIDE, NARROW + WIDE + WEIGHT);
+  assert_int_equal(footprint.parameters, 2 * 64 * 256);
+  lumos_job_free(job);
+}
+
+/* In the first micro-batch a weight is copied into half as many bytes, of which its gradient is. */
+static const struct op copying[] = {{0, "aten::_to_copy", "[[64, 256]]", 0, NULL},
+                                    {1, "aten::copy_", "[[64, 256], [64, 256]]", 0, HALVES}};
+
+static struct lumos_job *job_of_halves(bool copies) {
+  const struct run runs[] = {RUN(clearing, LUMOS_ABSENT_INT, 0),
+                             copies ? (struct run)RUN(copying, 0, 0) : (struct run)RUN(clearing, LUMOS_ABSENT_INT, 0),
+                             RUN(forward, 0, 0),
+                             RUN(halves, 0, 0),
+                             RUN(forward, 1, 10),
+                             RUN(forward, 2, 20),
+                             RUN(halves, 1, 10),
+                             RUN(halves, 2, 20),
+                             RUN(adam, LUMOS_ABSENT_INT, 0)};
+  struct lumos_job *job = job_of_runs(runs + !copies, 9 - !copies, true);
+  job->tasks.items[0].phase = LUMOS_OTHER_PHASE;
+  return job;
+}
+
+/* So parameters have four bytes, and so have the optimizer's two numbers of each; the copy is there when two other
+ * micro-batches are in flight, too. */
+static void copies_of_weights_stay_to_the_last_pass(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of_halves(true);
+  struct lumos_footprint footprint = footprint_of(job);
+  assert_int_equal(footprint.state, LUMOS_MEMORY_KNOWN);
+  assert_int_equal(footprint.parts[LUMOS_MEMORY_PARAMETERS], PARAMETERS + WEIGHT / 2);
+  assert_int_equal(footprint.parts[LUMOS_MEMORY_GRADIENTS], PARAMETERS);
+  assert_int_equal(footprint.parts[LUMOS_MEMORY_OPTIMIZER], STATE);
+  assert_int_equal(job->tasks.items[footprint.at].micro_batch, 2);
+  lumos_job_free(job);
+}
+
+/* Without copies parameters have two bytes, as their gradients, and the optimizer has them once more in four: of all, or
+ * where sums are scattered over four replicas, and half as many bytes gathered, of a quarter. */
+static void the_optimizer_keeps_parameters_of_two_bytes_in_four(void **state) {
+  (void)state;
+  for (int scattered = 0; scattered < 2; scattered++) {
+    struct lumos_job *job = job_of_halves(false);
+    add_replicas(job);
+    static const char *const ops[] = {"reduce_scatter", "all_gather"};
+    uint32_t last = job->ranks.items[0].task_first + job->ranks.items[0].task_count - 1;
+    for (uint32_t t = last; scattered && t > last - 2; t--) {
+      detail(job, t)->comm.op = word(job, ops[last - t]);
+      detail(job, t)->comm.group = word(job, "7");
+      detail(job, t)->comm.bytes = t == last ? PARAMETERS : PARAMETERS / 2;
+      job->tasks.items[t].kind = LUMOS_COLLECTIVE;
+      job->tasks.items[t].phase = LUMOS_OPTIMIZER_PHASE;
+    }
+    struct lumos_footprint footprint = footprint_of(job);
+    assert_int_equal(footprint.state, LUMOS_MEMORY_KNOWN);
+    assert_int_equal(footprint.parts[LUMOS_MEMORY_PARAMETERS], PARAMETERS / 2);
+    assert_int_equal(footprint.parts[LUMOS_MEMORY_OPTIMIZER], (STATE + PARAMETERS) / (scattered ? 4 : 1));
+    lumos_job_free(job);
+  }
+}
+
 /* Replicas that gather parameters for passes forward and back have but shares of them. Those that gather forward alone
  * gather what was updated. */
 static void what_fully_sharded_replicas_keep_is_not_known(void **state) {
@@ -257,6 +344,9 @@ int main(void) {
       cmocka_unit_test(micro_batches_in_flight_add_up),
       cmocka_unit_test(micro_batches_in_turn_share_gradients),
       cmocka_unit_test(replicas_share_the_optimizer),
+      cmocka_unit_test(a_buffer_of_gradients_stays),
+      cmocka_unit_test(copies_of_weights_stay_to_the_last_pass),
+      cmocka_unit_test(the_optimizer_keeps_parameters_of_two_bytes_in_four),
       cmocka_unit_test(what_fully_sharded_replicas_keep_is_not_known),
       cmocka_unit_test(what_is_not_recorded_is_not_known),
       cmocka_unit_test(a_gpu_has_what_was_recorded_or_what_the_table_says),

@@ -90,6 +90,28 @@ static void a_stretch_of_parameters_says_more(void **state) {
   }
 }
 
+/* Where experts take the feed-forward block's place the model does not say how many there are. A pass has gradients of
+ * 8,000, two times the words among them, and in rows as many are cleared, or 800 less. */
+static void rows_of_gradients_are_counted_against_them(void **state) {
+  (void)state;
+  for (int untied = 0; untied < 2; untied++) {
+    struct lumos_job *job = job_of(2);
+    job->models.items[0].ffn = job->models.items[0].ffn_matrices = LUMOS_ABSENT_INT;
+    for (int pass = 0; pass < 2; pass++) {
+      add_shaped(job, "torch::autograd::AccumulateGrad", "[[100, 8]]");
+      add_shaped(job, "torch::autograd::AccumulateGrad", "[[100, 8]]");
+      add_shaped(job, "torch::autograd::AccumulateGrad", "[[8, 8, 100]]");
+    }
+    for (uint32_t t = 0; t < job->tasks.count; t++) {
+      job->tasks.items[t].step = 3;
+    }
+    add_shaped(job, "aten::zero_", untied ? "[[3000]]" : "[[2200]]");
+    add_shaped(job, "aten::zero_", "[[5000]]");
+    assert_int_equal(program_is_untied(job), untied);
+    lumos_job_free(job);
+  }
+}
+
 /* Sizes that no model has, as a hostile stream may. */
 static void sizes_beyond_any_model_do_no_harm(void **state) {
   (void)state;
@@ -105,9 +127,8 @@ static void sizes_beyond_any_model_do_no_harm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters_are_products_of_sizes),
-      cmocka_unit_test(shared_weights_get_one_gradient_a_pass),
-      cmocka_unit_test(a_stretch_of_parameters_says_more),
+      cmocka_unit_test(parameters_are_products_of_sizes),  cmocka_unit_test(shared_weights_get_one_gradient_a_pass),
+      cmocka_unit_test(a_stretch_of_parameters_says_more), cmocka_unit_test(rows_of_gradients_are_counted_against_them),
       cmocka_unit_test(sizes_beyond_any_model_do_no_harm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

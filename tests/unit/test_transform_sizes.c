@@ -464,6 +464,50 @@ static void experts_are_shared(void **state) {
   lumos_job_free(job);
 }
 
+/* 2,048 tokens, of which each takes 2 of 16 experts; two ranks come to share tensors, and parts of sequences, while
+ * experts stay whole: of each expert's rows a rank has half, of the router's tokens half, and there the router's weight
+ * is no row of heads. Its own two products are as before, as is what attention makes but for its heads. */
+static void experts_stay_whole(void **state) {
+  (void)state;
+  struct lumos_job *job = model_job();
+  struct lumos_model_description *model = &job->models.items[0];
+  model->ffn = model->ffn_matrices = LUMOS_ABSENT_INT;
+  model->heads = model->kv_heads = 16;
+  model->head_dim = 64;
+  model->sizes.tp = model->sizes.ep = 1;
+  struct lumos_sizes sizes;
+  struct lumos_error error = {LUMOS_DONE, ""};
+  struct lumos_dimensions dimensions;
+  assert_false(lumos_experts_are_whole(job));
+  add_product(job, "aten::_grouped_mm", "[[4096, 1024], [16, 1024, 3584], [16], [], []]");
+  add_product(job, "aten::_grouped_mm", "[[4096, 3584], [16, 3584, 1024], [16], [], []]");
+  assert_true(lumos_experts_are_whole(job));
+  assert_true(lumos_sizes_on_shards(job, 1, 2, &sizes, &error));
+  assert_int_equal(sizes.parts, 2);
+  lumos_dimensions_open(&dimensions, &sizes);
+  dimensions = lumos_dimensions_of_layer(&dimensions);
+  /* A row of all gradients, of which three quarters are left. */
+  dimensions.least = 1024;
+  dimensions.parameters = 0.75;
+  expect(&dimensions, "aten::zero_", "[[1000000000]]", "[\"float\"]", "[[750000000]]", true);
+  assert_true(lumos_dimensions_route(&dimensions, "[[2048, 1024], [1024, 16]]"));
+  assert_false(lumos_dimensions_route(&dimensions, "[[2048, 1024], [1024, 1024]]"));
+  struct lumos_dimensions experts = lumos_dimensions_of_experts(&dimensions);
+  expect(&experts, "aten::mm", "[[2048, 1024], [1024, 16]]", "[]", "[[1024, 1024], [1024, 16]]", true);
+  expect(&experts, "aten::mm", "[[2048, 16], [16, 1024]]", "[]", "[[1024, 16], [16, 1024]]", true);
+  expect(&experts, "aten::mm", "[[16, 2048], [2048, 1024]]", "[]", "[[16, 1024], [1024, 1024]]", true);
+  expect(&experts, "aten::softmax", "[[2048, 16], []]", "[]", "[[1024, 16], []]", true);
+  expect(&experts, "aten::_grouped_mm", "[[4096, 1024], [16, 1024, 3584], [16], [], []]", "[]",
+         "[[2048, 1024], [16, 1024, 3584], [16], [], []]", true);
+  expect(&experts, "aten::gelu", "[[4096, 3584]]", "[]", "[[2048, 3584]]", true);
+  expect(&experts, "aten::add", "[[2048, 1, 1024], [2048, 1, 1024]]", "[]", "[[1024, 1, 1024], [1024, 1, 1024]]", true);
+  expect(&dimensions, "c10d::alltoall_base_", "[[4096, 1024], [4096, 1024]]", "[]", "[[2048, 1024], [2048, 1024]]",
+         true);
+  expect(&dimensions, "aten::add", "[[2048, 1024], [2048, 1024]]", "[]", "[[1024, 1024], [1024, 1024]]", true);
+  expect(&dimensions, "aten::mm", "[[2048, 1024], [1024, 3072]]", "[]", "[[2048, 1024], [1024, 1536]]", true);
+  lumos_job_free(job);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_follow),
@@ -477,6 +521,7 @@ int main(void) {
       cmocka_unit_test(tokens_come_before_weights),
       cmocka_unit_test(experts_are_read_off_their_products),
       cmocka_unit_test(experts_are_shared),
+      cmocka_unit_test(experts_stay_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

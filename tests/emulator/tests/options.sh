@@ -42,9 +42,10 @@ done
 takes --fsdp on --dp 2 --recompute full --leave-out gradients
 takes --fsdp on --dp 2 --recompute selective
 takes --memory on --fsdp on --dp 2 --recompute full
-for others in '--dp 2' '--fsdp on --dp 2 --tp 2' '--fsdp on --dp 2 --recompute selective' '--fsdp on --dp 2 --leave-out norm'; do
+takes --memory on --tp 2 --sequence-parallel on --pp 2 --dp 2 --distributed-optimizer on
+for others in '--fsdp on --dp 2 --tp 2' '--fsdp on --dp 2 --recompute selective' '--leave-out norm' '--schedule zb-h1 --pp 2' '--cp 2' '--graphs layers'; do
   # shellcheck disable=SC2086
-  refuses '--memory: with --fsdp' --memory on $others
+  refuses '--memory: without --fsdp' --memory on $others
 done
 for others in '--dp 2 --fsdp on' '--graphs layers' '--graphs passes'; do
   # shellcheck disable=SC2086

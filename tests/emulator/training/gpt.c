@@ -278,6 +278,7 @@ static void begin_step(const struct block *to) {
   if (to->setup->unseen && to->step == to->setup->warmup)
     program_sync(to->program, DO_SYNC_DEVICE, 0, STREAM_COMPUTE);
   spend(to, NS_STEP);
+  held_begin(to);
   fsdp_begin(to);
   gradients_clear(to);
   frame_enter(to, schedule_frame(to->setup));
@@ -300,6 +301,7 @@ static void end_step(struct block *to) {
   exchanges_wait(to, to->plan->count);
   gradients_finish(to);
   frame_leave(to); /* the schedule */
+  held_copies(to);
   optimizer_step(to);
   report_loss(to);
   spend(to, NS_STEP);

@@ -99,7 +99,7 @@ void embedding_forward(struct block *to) {
   module_enter(to, MODULE_WORDS, 0);
   spend(to, NS_CALL);
   node_forward(to, &embedding_node, shape(to, SHAPE_EMBEDDING));
-  hold(to, TENSOR_HIDDEN);
+  hold(to, TENSOR_HIDDEN_WHOLE);
   op_run(to, "aten::index_select", shape(to, SHAPE_EMBEDDING_SELECT), piece(to, PIECE_EMBEDDING));
   op_leave(to);
   reduce_forward(to);
@@ -137,10 +137,12 @@ void embedding_backward(struct block *to) {
   launch(to, piece(to, PIECE_EMBEDDING_BACKWARD));
   op_leave(to);
   node_leave_backward(to);
-  release(to, TENSOR_HIDDEN);
-  if (to->chunk->has_head) /* it is added to the head's, whose weight is the same */
+  release(to, TENSOR_HIDDEN_WHOLE);
+  bool added = to->setup->parallel.fully_sharded; /* to the head's, whose weight is the same */
+  if (added)
     release_weight(to, LINEAR_HEAD);
   gradient_accumulate(to, slot, shape(to, SHAPE_EMBEDDING_WEIGHT), piece(to, PIECE_EMBEDDING_ADD));
+  held_gradient(to, LINEAR_HEAD);
 }
 
 /* ---- head ---- */
@@ -262,6 +264,7 @@ void head_backward(struct block *to) {
   linear_backward(to, &use, to->gpt->ends.products);
   if (to->gradients == GRADIENTS_ALL)
     gradient_accumulate(to, SLOT_HEAD, to->gpt->linear_shapes[LINEAR_HEAD][SHAPE_WEIGHT_GRADIENT], NULL);
+  held_gradient(to, LINEAR_HEAD);
   norm_backward(to, &norm_node, NODE_FINAL_NORM, piece(to, PIECE_FINAL_NORM_BACKWARD_INPUT),
                 piece(to, PIECE_FINAL_NORM_BACKWARD_WEIGHT), NULL);
   gradient_accumulate(to, SLOT_FINAL_NORM, to->gpt->gradient_shapes[SLOT_NORM_1],

@@ -227,8 +227,6 @@ void fsdp_begin(const struct block *from) {
   to.chunk = from->plan->chunks;
   if (!to.setup->parallel.fully_sharded)
     return;
-  if (to.step == 0)
-    hold_libraries(&to);
   for (int unit = 0; unit <= root_of(&to); unit++) {
     if (to.step == 0)
       hold_bytes(&to, share_of(&to, unit));

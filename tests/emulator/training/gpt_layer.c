@@ -85,6 +85,7 @@ void linear_forward(const struct block *to, const struct linear_use *use, const 
   spend(to, NS_CALL);
   if (to->casts) {
     op_enter(to, "aten::to", shapes[SHAPE_CAST]);
+    hold_weight(to, use->linear);
     op_run_inside(to, "aten::_to_copy", "aten::copy_", shapes[SHAPE_CAST], use->cast);
     op_leave(to);
     spend(to, NS_LINE);
@@ -122,18 +123,23 @@ void linear_backward(const struct block *to, const struct linear_use *use, const
    * while the weight's is. */
   if (whole && scatters)
     tensor_start(to, ALL_GATHER);
+  hold_input_gradient(to, use->linear);
   multiply(to, &products[PRODUCT_INPUT], product_shapes(to, use->linear, PRODUCT_INPUT), false);
   if (whole && scatters)
     tensor_wait(to);
   if (whole)
     view_rows(to, use);
+  if (scatters)
+    hold(to, TENSOR_HIDDEN);
   if (reduces)
     tensor_start(to, scatters ? REDUCE_SCATTER : ALL_REDUCE);
   if (whole)
     multiply_weight(to, use, products);
   if (reduces)
     tensor_wait(to);
-  hold_gradients(to, use->linear);
+  hold_weight(to, use->linear); /* its gradient, or what stands for it */
+  if (scatters)
+    release(to, TENSOR_HIDDEN_WHOLE);
   release_linear(to, use->linear);
   if (!use->add) {
     node_leave_backward(to);
@@ -202,6 +208,7 @@ static void backward_product(const struct block *to, enum linear linear, enum la
   linear_backward(to, &use, to->kernels->products[linear]);
   if (to->gradients == GRADIENTS_ALL)
     gradient_accumulate(to, to->first_slot + (int)slot, to->gpt->gradient_shapes[slot], NULL);
+  held_gradient(to, linear);
 }
 
 static void weight_product(const struct block *to, enum linear linear, enum layer_slot slot) {
@@ -252,17 +259,27 @@ void reduce_forward(const struct block *to) {
     return;
   spend(to, NS_LINE);
   node_forward(to, reduction(to), shape(to, SHAPE_HIDDEN));
-  tensor_run(to, gpt_sequence_shards(to->setup) > 1 ? REDUCE_SCATTER : ALL_REDUCE);
+  bool scatters = gpt_sequence_shards(to->setup) > 1;
+  if (scatters)
+    hold(to, TENSOR_HIDDEN);
+  tensor_run(to, scatters ? REDUCE_SCATTER : ALL_REDUCE);
   op_leave(to);
+  if (scatters)
+    release(to, TENSOR_HIDDEN_WHOLE);
 }
 
 void reduce_backward(const struct block *to, int node) {
   if (!has_group(to, ROLE_TENSOR))
     return;
   node_backward(to, reduction(to), node, shape(to, SHAPE_HIDDEN_SHARD));
-  if (gpt_sequence_shards(to->setup) > 1)
+  bool gathers = gpt_sequence_shards(to->setup) > 1;
+  if (gathers) {
+    hold(to, TENSOR_HIDDEN_WHOLE);
     tensor_run(to, ALL_GATHER);
+  }
   node_leave_backward(to);
+  if (gathers)
+    release(to, TENSOR_HIDDEN);
 }
 
 /* Keys and values of the sequence's other parts, one after the other, and both into their order: a rank has an early

@@ -310,12 +310,15 @@ static int exchange_event(int index) { return EVENT_EXCHANGE + index % EXCHANGE_
 void exchanges_start(const struct block *to, int after) {
   for (int i = to->plan->posts[after + 1]; i < to->plan->posts[after + 2]; i++) {
     frame_enter(to, EXCHANGE_FRAME);
+    held_exchange(to, &to->plan->exchanges[i], false);
     start_exchange(to, &to->plan->exchanges[i], exchange_event(i));
     frame_leave(to);
   }
 }
 
 void exchanges_wait(const struct block *to, int before) {
-  for (int i = to->plan->wait_starts[before]; i < to->plan->wait_starts[before + 1]; i++)
+  for (int i = to->plan->wait_starts[before]; i < to->plan->wait_starts[before + 1]; i++) {
     collective_wait(to, ROLE_PIPELINE, exchange_event(to->plan->waits[i]));
+    held_exchange(to, &to->plan->exchanges[to->plan->waits[i]], true);
+  }
 }

@@ -52,7 +52,7 @@ static int64_t padded(const struct block *to, const struct chunk *chunk, int buc
   return (chunk->buckets[bucket] + of - 1) / of * of;
 }
 
-static int64_t owned_parameters(const struct block *to) {
+int64_t owned_parameters(const struct block *to) {
   int64_t sum = 0;
   for (int i = 0; i < to->setup->parallel.chunks; i++) {
     const struct chunk *chunk = &to->plan->chunks[i];
@@ -240,6 +240,7 @@ void optimizer_step(const struct block *to) {
   annotate(to, "Optimizer.step#FusedAdam.step");
   frame_enter(to, "apex/optimizers/fused_adam.py(127): step");
   spend(to, NS_OPTIMIZER);
+  held_update(to);
   fsdp_update(to);
   run_lists(to, KERNEL_ADAM, owned_parameters(to));
   frame_leave(to);

@@ -639,11 +639,12 @@ void head_backward(struct block *to);
 
 /* gpt_tensors.c: what the allocator holds; nothing happens where that is not recorded. */
 enum tensor_size {
-  TENSOR_HIDDEN,
-  TENSOR_MASK,        /* of a dropout: a byte a number */
-  TENSOR_ROW_NUMBERS, /* a float32 for each token */
-  TENSOR_QKV,         /* queries, keys and values */
-  TENSOR_HEADS,       /* one of them, or what attention gives */
+  TENSOR_HIDDEN,       /* of the rank's rows, where sequences are parallel */
+  TENSOR_HIDDEN_WHOLE, /* of all of the group's */
+  TENSOR_MASK,         /* of a dropout: a byte a number */
+  TENSOR_ROW_NUMBERS,  /* a float32 for each token */
+  TENSOR_QKV,          /* queries, keys and values */
+  TENSOR_HEADS,        /* one of them, or what attention gives */
   TENSOR_HEADS_FLOAT,
   TENSOR_HEAD_NUMBERS, /* a float32 for each token and head */
   TENSOR_FFN,
@@ -658,11 +659,18 @@ void release_bytes(const struct block *to, int64_t bytes);
 /* What autograd would keep, where it does not, since a checkpoint computes it again. */
 void release_unkept(const struct block *to, enum tensor_size tensor);
 void hold_output(const struct block *to, enum linear linear);
-void hold_gradients(const struct block *to, enum linear linear); /* of input and weight */
-void hold_weight(const struct block *to, enum linear linear);    /* as large as it, in the working precision */
+void hold_input_gradient(const struct block *to, enum linear linear); /* of all rows */
+void hold_weight(const struct block *to, enum linear linear);         /* as large as it, in the working precision */
 void release_weight(const struct block *to, enum linear linear);
 void release_linear(const struct block *to, enum linear linear); /* the output's gradient, and the kept input */
 void hold_libraries(const struct block *to);
+
+/* gpt_held.c: what is held for each parameter. Nothing happens where replicas are fully sharded. */
+void held_begin(const struct block *to);                        /* of a step */
+void held_gradient(const struct block *to, enum linear linear); /* it is in the buffer */
+void held_copies(const struct block *to);                       /* behind all passes */
+void held_update(const struct block *to);                       /* by the optimizer */
+void held_exchange(const struct block *to, const struct exchange *exchange, bool done);
 
 /* gpt_fsdp.c: nothing happens where replicas are not fully sharded. */
 void fsdp_forward(const struct block *to); /* before the model's forward pass, and before a layer's */
@@ -682,5 +690,6 @@ void gradient_ready(const struct block *to, int slot);
 void gradients_clear(const struct block *to);
 void gradients_finish(const struct block *to); /* all that is reduced after the backward passes */
 void optimizer_step(const struct block *to);
+int64_t owned_parameters(const struct block *to); /* that the rank updates: all, or its share */
 
 #endif

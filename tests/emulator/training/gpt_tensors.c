@@ -1,8 +1,8 @@
 /* What PyTorch's allocator holds (--memory): tensors of a layer and of the ends, as ops make them and as autograd, the
- * engine and Python's locals let go of them. Sizes alone count, so no tensor has a name. Fully sharded replicas
- * (gpt_fsdp.c) hold their parameters apart.
+ * engine and Python's locals let go of them. Sizes alone count, so no tensor has a name. Parameters and what is held
+ * for each of them are apart: gpt_held.c, of fully sharded replicas gpt_fsdp.c.
  *
- * Not there: tokens and labels, gradients of single biases and norms before a unit's are summed, scalars.
+ * Not there: tokens and labels, gradients of single biases and norms, scalars.
  */
 #include "gpt_state.h"
 #include "hardware.h"
@@ -12,17 +12,19 @@ enum { UNIT = 512 }; /* the allocator gives out multiples of it */
 static int64_t bytes_of(const struct block *to, enum tensor_size tensor) {
   const struct model *model = &to->setup->model;
   int64_t tokens = to->gpt->tokens, heads = gpt_linear_outputs(to->setup, LINEAR_QKV) / 3;
+  int64_t rows = tokens / gpt_sequence_shards(to->setup), words = gpt_linear_outputs(to->setup, LINEAR_HEAD);
   const int64_t bytes[TENSOR_SIZES] = {
-      [TENSOR_HIDDEN] = 2 * tokens * model->hidden,
-      [TENSOR_MASK] = tokens * model->hidden,
-      [TENSOR_ROW_NUMBERS] = 4 * tokens,
+      [TENSOR_HIDDEN] = 2 * rows * model->hidden,
+      [TENSOR_HIDDEN_WHOLE] = 2 * tokens * model->hidden,
+      [TENSOR_MASK] = rows * model->hidden,
+      [TENSOR_ROW_NUMBERS] = 4 * rows,
       [TENSOR_QKV] = 6 * tokens * heads,
       [TENSOR_HEADS] = 2 * tokens * heads,
       [TENSOR_HEADS_FLOAT] = 4 * tokens * heads,
-      [TENSOR_HEAD_NUMBERS] = 4 * tokens * model->heads,
-      [TENSOR_FFN] = 2 * tokens * model->ffn,
-      [TENSOR_LOGITS] = 2 * tokens * model->vocabulary,
-      [TENSOR_LOGITS_FLOAT] = 4 * tokens * model->vocabulary,
+      [TENSOR_HEAD_NUMBERS] = 4 * tokens * model->heads / to->setup->parallel.tensor,
+      [TENSOR_FFN] = 2 * tokens * gpt_linear_outputs(to->setup, LINEAR_FC1),
+      [TENSOR_LOGITS] = 2 * tokens * words,
+      [TENSOR_LOGITS_FLOAT] = 4 * tokens * words,
   };
   return bytes[tensor];
 }
@@ -43,9 +45,13 @@ void release_unkept(const struct block *to, enum tensor_size tensor) {
     release(to, tensor);
 }
 
-/* Rows before a linear layer, and behind it. */
+/* Rows before a linear layer, and behind it; what goes into a column-parallel one is kept as the rank has it. */
 static int64_t inputs_of(const struct block *to, enum linear linear) {
   return 2 * to->gpt->tokens * gpt_linear_inputs(to->setup, linear);
+}
+static int64_t kept_of(const struct block *to, enum linear linear) {
+  bool row = linear == LINEAR_PROJECTION || linear == LINEAR_FC2;
+  return inputs_of(to, linear) / (row ? 1 : gpt_sequence_shards(to->setup));
 }
 static int64_t outputs_of(const struct block *to, enum linear linear) {
   return 2 * to->gpt->tokens * gpt_linear_outputs(to->setup, linear);
@@ -53,10 +59,7 @@ static int64_t outputs_of(const struct block *to, enum linear linear) {
 
 void hold_output(const struct block *to, enum linear linear) { hold_bytes(to, outputs_of(to, linear)); }
 
-void hold_gradients(const struct block *to, enum linear linear) {
-  hold_bytes(to, inputs_of(to, linear));
-  hold_weight(to, linear);
-}
+void hold_input_gradient(const struct block *to, enum linear linear) { hold_bytes(to, inputs_of(to, linear)); }
 
 static int64_t weight_of(const struct block *to, enum linear linear) {
   return 2 * gpt_linear_inputs(to->setup, linear) * gpt_linear_outputs(to->setup, linear);
@@ -67,7 +70,7 @@ void release_weight(const struct block *to, enum linear linear) { release_bytes(
 
 void release_linear(const struct block *to, enum linear linear) {
   release_bytes(to, outputs_of(to, linear));
-  release_bytes(to, inputs_of(to, linear));
+  release_bytes(to, kept_of(to, linear));
 }
 
 /* PyTorch gives cuBLAS a workspace for each thread that multiplies: 32 MiB on Hopper, else 8 MiB and 128 KiB. */
