@@ -243,11 +243,16 @@ static void find_samples(struct samples *samples, const struct lumos_placing *pl
   lumos_vector_sort(samples, by_key);
 }
 
+struct kind { /* of all ranks' kernels: ns */
+  uint64_t number;
+  double lost, beside;
+};
+
 struct shown { /* by kernels of one class, of all kinds */
   double lost, beside,
       transferring; /* ns: what they took longer; how long they ran beside communication, and beside transfers */
-  int64_t kernels, kinds;
-  uint64_t last; /* the kind that was counted last */
+  int64_t kernels;
+  LUMOS_VECTOR(struct kind) kinds;
   struct lumos_uneven_losses losses, alone;
 };
 
@@ -291,10 +296,28 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
   shown->beside += beside;
   shown->transferring += transferring;
   shown->kernels += kernels;
-  if (kernels > 0 && (shown->kinds == 0 || shown->last != samples[first].kind)) {
-    shown->last = samples[first].kind;
-    shown->kinds++;
+  if (kernels > 0) {
+    if (shown->kinds.count == 0 || shown->kinds.items[shown->kinds.count - 1].number != samples[first].kind) {
+      lumos_vector_push(&shown->kinds, ((struct kind){.number = samples[first].kind}));
+    }
+    struct kind *kind = &shown->kinds.items[shown->kinds.count - 1];
+    kind->lost += lost;
+    kind->beside += beside;
   }
+}
+
+/* One standard deviation of the part of their time that kernels lose, of which their kinds are a sample: what comes to
+ * run beside communication are others, or these in other proportions. A few that happen to be alike would promise too
+ * much, so that kinds differ by as much as they lose counts as one more. */
+static double error_of(const struct shown *shown, double part) {
+  double squares = 0, usual = 0;
+  for (size_t i = 0; i < shown->kinds.count; i++) {
+    const struct kind *kind = &shown->kinds.items[i];
+    double off = kind->lost - part * kind->beside, lost = part * kind->beside;
+    squares += off * off;
+    usual += lost * lost / (double)shown->kinds.count;
+  }
+  return sqrt(squares + usual) / shown->beside;
 }
 
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of
@@ -303,12 +326,12 @@ static void judge(struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
   /* Of the time: of less than that, nothing is concluded on what transfers cost. Chosen. */
   static const double LEAST = 0.1;
-  if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
+  if (shown->kinds.count < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }
   double part = fmin(fmax(shown->lost / shown->beside, 0), LUMOS_MOST_LOST);
   loss->share = part / (1 - part);
-  loss->error = loss->share / sqrt((double)shown->kinds);
+  loss->error = error_of(shown, part) / ((1 - part) * (1 - part));
   loss->evidence = shown->kernels;
   double transferring = shown->transferring / shown->beside;
   loss->transferring = transferring < LEAST ? 1 : fmin(transferring, 1);
@@ -347,6 +370,7 @@ static void free_shown(struct shown *shown) {
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     lumos_vector_free(&shown[of].losses);
     lumos_vector_free(&shown[of].alone);
+    lumos_vector_free(&shown[of].kinds);
   }
 }
 

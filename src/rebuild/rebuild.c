@@ -361,9 +361,9 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
 
 /* What is known of the recorded job alone. */
 struct beginning {
-  bool untied;    /* the head's weights are not the embedding's */
-  bool parted;    /* ranks shared tensors or sequences that share none any more */
-  bool inference; /* its steps are passes forward, which are labelled as such while it is rebuilt */
+  bool untied;                        /* the head's weights are not the embedding's */
+  bool parted;                        /* ranks shared tensors or sequences that share none any more */
+  bool inference;                     /* its steps are passes forward, which are labelled as such while it is rebuilt */
   struct rebuild_contended contended; /* unless it is to be built as it was recorded */
 };
 

@@ -212,7 +212,8 @@ cases() {
     printf '%s %s\n' "$(true_steps changed | steps)" "$(trivial "$options" "$change" "$(true_steps unchanged | steps)")" >>by_formula
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \
-      "$({ lumos-transform $change $(network "$options") graph 2>message || fail "$job, $change: $(head -c 300 message)"; } | predicted_step)"
+      "$({ lumos-transform $change $(network "$options") graph 2>message || fail "$job, $change: $(head -c 300 message)"; } |
+        predicted_step "$(differ unchanged changed)")"
     compare_shares "$group" "$job" "$change" changed "$([[ $options != *'--dp '* && $change = *'--dp '* ]] && echo yes || echo no)"
   done
 }
