@@ -404,3 +404,47 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task) {
   return &contention->losses[lumos_contended_of(task)];
 }
+
+/* ---- what kernels take alone ---- */
+
+static void slow_down(double *speeds, const struct lumos_placing *placing, const struct lumos_run *runs,
+                      const uint8_t *computing, const uint8_t *communication) {
+  const struct lumos_job *job = placing->job;
+  struct lumos_contention contention;
+  lumos_contention_fit(&contention, placing, communication);
+  int64_t *beside = lumos_times_beside(job, runs, NULL, computing, communication);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    if (beside[t] > 0 && runs[t].dur > 0) {
+      double share = lumos_loss_of(&contention, &job->tasks.items[t])->share;
+      speeds[t] -= share / (1 + share) * (double)beside[t] / (double)runs[t].dur;
+    }
+  }
+  free(beside);
+}
+
+double *lumos_measured_speeds(const struct lumos_job *job) {
+  static const enum lumos_task_kind kinds[] = {LUMOS_COLLECTIVE, LUMOS_P2P};
+  static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
+  const struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
+  struct lumos_run *runs = lumos_measured_runs(job);
+  uint8_t *computing = lumos_find_computing(job), *communication = lumos_allocate(job->tasks.count + 1);
+  double *speeds = lumos_allocate((job->tasks.count + 1) * sizeof *speeds);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    speeds[t] = 1;
+  }
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t t = 0; t < job->tasks.count; t++) {
+      communication[t] = lumos_on_stream(job, &job->tasks.items[t]) && job->tasks.items[t].kind == kinds[i];
+    }
+    slow_down(speeds, &placing, runs, computing, communication);
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    speeds[t] = fmax(speeds[t], LEAST);
+  }
+  free(communication);
+  free(computing);
+  free(runs);
+  lumos_placing_free(&placing);
+  return speeds;
+}
