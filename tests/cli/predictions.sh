@@ -23,7 +23,7 @@ differ() {
   local folder
   for folder; do
     true_steps "$folder" | awk 'NR > 1 { n++; sum += $2; squares += $2 * $2 } END { if (n > 1) print (squares / n / (sum / n) ^ 2 - 1) / (n - 1) }'
-  done | awk '{ sum += $1 } END { printf "%.6f\n", sum > 0 ? sqrt(sum) : 0 }'
+  done | awk '{ sum += $1 } END { printf "%.6f\n", (sum > 0 ? sqrt(sum) : 0) }'
 }
 
 # predicted_step [APART]: "STEP|LOW|HIGH|SOURCES" of the stream at hand, with the 90 % range; "STEP|||" where it has none. A true run of the same
