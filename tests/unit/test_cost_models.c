@@ -1,6 +1,7 @@
 /* Models of kernels against values worked out by hand, and what measured shapes say of others. */
 #include "cost/calibration.h"
 #include "cost/contention.h"
+#include "cost/kernels.h"
 #include "cost/moved.h"
 #include "cost/network.h"
 #include "cost/roofline.h"
@@ -339,6 +340,32 @@ static void kinds_of_kernels_that_differ_are_less_sure(void **state) {
   expect(contention.losses[LUMOS_CONTENDED_PRODUCTS].error, sqrt(squares + usual) / 1700 * (17. / 12) * (17. / 12));
 }
 
+/* Alone those that took 150 would have taken the 100 that the others took, and that is what a model of their shapes is
+ * held against. */
+static void kernels_are_modelled_as_they_run_alone(void **state) {
+  (void)state;
+  struct lumos_job *job = forward_alone(3);
+  job->ranks.items[0].device_name = lumos_intern_text(job->strings, "NVIDIA H100 80GB HBM3");
+  double *speeds = lumos_measured_speeds(job);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    expect(speeds[t], task->kind == LUMOS_GEMM && task->dur == 150 ? 2. / 3 : 1);
+  }
+  free(speeds);
+  struct lumos_error error;
+  struct lumos_hardware *hardware = lumos_hardware_read(NULL, &error);
+  assert_non_null(hardware);
+  struct lumos_kernels *kernels = lumos_kernels_fit(job, hardware);
+  const struct lumos_calibration *calibration = lumos_kernels_calibration(kernels, LUMOS_GEMM);
+  assert_int_equal(calibration->shapes.count, 6);
+  for (size_t i = 0; i < calibration->shapes.count; i++) {
+    expect(calibration->shapes.items[i].measured, 100);
+  }
+  lumos_kernels_free(kernels);
+  lumos_hardware_free(hardware);
+  lumos_job_free(job);
+}
+
 /* A product of as many numbers in the other pass is 6 % off, one standard deviation. */
 static void products_of_the_other_pass_show_it_where_no_others_do(void **state) {
   (void)state;
@@ -355,6 +382,7 @@ static void products_of_the_other_pass_show_it_where_no_others_do(void **state) 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(overlaps_show_what_communication_costs_kernels),
+      cmocka_unit_test(kernels_are_modelled_as_they_run_alone),
       cmocka_unit_test(kinds_of_kernels_that_differ_are_less_sure),
       cmocka_unit_test(products_of_the_other_pass_show_it_where_no_others_do),
       cmocka_unit_test(names_tell_tiles),
