@@ -462,6 +462,12 @@ shared '1 4' --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-ba
 rarely shared '1 4' --layers 4 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --pp 2 --recompute selective
 rarely shared '1 4' --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --dp 2 --distributed-optimizer on
 
+# Four ranks of eight are like the first of two that were recorded, those of another replica, too: each does another of four recorded steps at a time.
+recorded --layers 2 --hidden 512 --heads 8 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --steps 4 --once
+built --cp 4 --dp 2
+only task built | awk "$field"'field("step") == 4 && field("phase") == "forward" && field("from") ~ /^0:/ && /"lane":"s/ && !seen[field("rank")]++ { print field("from") }' | sort | uniq -c >found
+check "four ranks like one begin with kernels of $(wc -l <found) steps" [ "$(wc -l <found)" -eq 4 ]
+
 # Of one replica the group that sums gradients is that of all copies, so that it has two replicas, too; there is none of replicas alone.
 recorded --steps 3 --without variety --layers 2 --hidden 512 --seq 512 --vocab 8192 --micro-batches 2 --cp 2 --dp 2 --distributed-optimizer on
 mv graph actual
