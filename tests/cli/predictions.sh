@@ -17,20 +17,18 @@ due() {
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
 
-# differ FOLDER...: how far means of the true steps in these folders, but the first, lie from those of runs with other chances: one standard deviation
-# of them together, as a share.
+# differ UNCHANGED CHANGED: how far the mean of the true steps of CHANGED, but the first, lies from that of runs with other chances, as a share, one
+# standard deviation: by how much steps of both, which have the same chances as far as they do the same, are not in one proportion.
 differ() {
-  local folder
-  for folder; do
-    true_steps "$folder" | awk 'NR > 1 { n++; sum += $2; squares += $2 * $2 } END { if (n > 1) print (squares / n / (sum / n) ^ 2 - 1) / (n - 1) }'
-  done | awk '{ sum += $1 } END { printf "%.6f\n", (sum > 0 ? sqrt(sum) : 0) }'
+  join <(true_steps "$1" | sort -k1,1) <(true_steps "$2" | sort -k1,1) | sort -n |
+    awk 'NR > 1 { n++; ratio = $3 / $2; sum += ratio; squares += ratio * ratio }
+      END { share = n > 1 ? (squares / n / (sum / n) ^ 2 - 1) / (n - 1) : 0; printf "%.6f\n", (share > 0 ? sqrt(share) : 0) }'
 }
 
 # predicted_step [APART]: "STEP|LOW|HIGH|SOURCES" of the stream at hand, with the 90 % range; "STEP|||" where it has none. A true run of the same
 # program has the recording's chances, so the range is without what it has for those: differences between steps. A job with another program has other
 # chances from the first call on that the recorded one lacks: of its range so much stays as true steps show to differ, APART (differ). SOURCES:
-# "NAME=SHARE;...", one standard deviation of each
-# source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
+# "NAME=SHARE;...", one standard deviation of each source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
 predicted_step() {
   lumos-sim --opportunities off 2>message | only metric | tee sim |
     awk "$field"'
