@@ -534,10 +534,10 @@ static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked
   return change_sequence(job, asked, error) && change_experts(job, asked, error);
 }
 
-static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
+static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool anew, struct beginning *beginning,
                   struct lumos_error *error) {
   return lumos_edit_begin(job, error) && check_recording(job, error) && check_asked(job, asked, error) &&
-         begin_sizes(job, asked, !rebuild_is_as_recorded(asked), beginning, error);
+         begin_sizes(job, asked, anew, beginning, error);
 }
 
 /* ---- what rebuilds of one job have in common ---- */
@@ -624,9 +624,10 @@ bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job 
   struct beginning own = {.untied = false};
   const struct beginning *beginning = base == NULL ? &own : &base->beginning;
   const struct prepared *prepared = base == NULL ? NULL : find_prepared(base, job, asked, error);
-  bool begun = base == NULL ? begin(job, asked, &own, error) : prepared != NULL;
+  bool anew = !rebuild_is_as_recorded(asked);
+  bool begun = base == NULL ? begin(job, asked, anew, &own, error) : prepared != NULL;
   struct lumos_job *built = begun ? build(job, prepared, asked, beginning->untied, error) : NULL;
-  if (built != NULL && !rebuild_is_as_recorded(asked)) {
+  if (built != NULL && anew) {
     rebuild_contended_apply(&beginning->contended, job, built);
   }
   rebuild_contended_free(&own.contended);
@@ -716,7 +717,7 @@ void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *aske
   for (size_t i = 0; i < count; i++) {
     least[i] = LUMOS_ABSENT;
   }
-  if (count > 0 && begin(job, &asked[0], &beginning, &error) &&
+  if (count > 0 && begin(job, &asked[0], true, &beginning, &error) &&
       (!lacks_transfers(job, &asked[0]) || supply_alone(job, &asked[0], &error))) {
     bound_all(job, asked, count, &beginning, least);
   }
