@@ -52,9 +52,9 @@
 /* Chosen, by how far changes of emulated jobs are off (tests/cli/ranges.sh, the list of chances of 11, by the least mean
  * of how wide a range is and 20 times how far beyond it the truth lies): a hundredth or two of the time that moves, half
  * of that where tasks are built of recorded ones, of which it is known what they lose beside communication; delays are
- * carried over as they are, and say nothing any more once half of the step has moved; and little that any change moves,
- * three thousandths where tasks come from other places of the recording. */
-static const double CHANGE_SHARE = 0.015, CHANGE_REBUILT = 0.0075, CARRIED_SHARE = 2, LEAST_SHARE = 0.0003,
+ * carried over as they are, and say nothing any more once half of the step has moved; and a thousandth that any change
+ * moves, three where tasks come from other places of the recording. */
+static const double CHANGE_SHARE = 0.015, CHANGE_REBUILT = 0.0075, CARRIED_SHARE = 2, LEAST_SHARE = 0.001,
                     LEAST_REBUILT = 0.003;
 /* Of many tasks one job at a time, for each takes memory. */
 enum { MOST_WORKERS = 8, WORKERS_OF_MANY = 4, DRAWS = 8, MILLION = 1000000, MANY_TASKS = 1 << 22 };
