@@ -244,11 +244,16 @@ static void find_samples(struct samples *samples, const struct lumos_placing *pl
   lumos_vector_sort(samples, by_key);
 }
 
+struct kind { /* of all ranks' kernels: ns */
+  uint64_t number;
+  double lost, beside;
+};
+
 struct shown { /* by kernels of one class, of all kinds */
   double lost, beside,
       transferring; /* ns: what they took longer; how long they ran beside communication, and beside transfers */
-  int64_t kernels, kinds;
-  uint64_t last; /* the kind that was counted last */
+  int64_t kernels;
+  LUMOS_VECTOR(struct kind) kinds;
   struct lumos_uneven_losses losses, alone;
 };
 
@@ -292,10 +297,28 @@ static void add_kind(const struct sample *samples, size_t first, size_t alone, s
   shown->beside += beside;
   shown->transferring += transferring;
   shown->kernels += kernels;
-  if (kernels > 0 && (shown->kinds == 0 || shown->last != samples[first].kind)) {
-    shown->last = samples[first].kind;
-    shown->kinds++;
+  if (kernels > 0) {
+    if (shown->kinds.count == 0 || shown->kinds.items[shown->kinds.count - 1].number != samples[first].kind) {
+      lumos_vector_push(&shown->kinds, ((struct kind){.number = samples[first].kind}));
+    }
+    struct kind *kind = &shown->kinds.items[shown->kinds.count - 1];
+    kind->lost += lost;
+    kind->beside += beside;
   }
+}
+
+/* One standard deviation of the part of their time that kernels lose, of which their kinds are a sample: what comes to
+ * run beside communication are others, or these in other proportions. A few that happen to be alike would promise too
+ * much, so that kinds differ by as much as they lose counts as one more. */
+static double error_of(const struct shown *shown, double part) {
+  double squares = 0, usual = 0;
+  for (size_t i = 0; i < shown->kinds.count; i++) {
+    const struct kind *kind = &shown->kinds.items[i];
+    double off = kind->lost - part * kind->beside, lost = part * kind->beside;
+    squares += off * off;
+    usual += lost * lost / (double)shown->kinds.count;
+  }
+  return sqrt(squares + usual) / shown->beside;
 }
 
 /* Of time beside communication, a part is lost: a kernel that takes 1 + share as long loses share / (1 + share) of
@@ -304,12 +327,12 @@ static void judge(struct shown *shown, struct lumos_loss *loss) {
   enum { LEAST_KINDS = 3, LEAST_KERNELS = 12 }; /* chosen: less is chance */
   /* Of the time: of less than that, nothing is concluded on what transfers cost. Chosen. */
   static const double LEAST = 0.1;
-  if (shown->kinds < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
+  if (shown->kinds.count < LEAST_KINDS || shown->kernels < LEAST_KERNELS) {
     return;
   }
   double part = fmin(fmax(shown->lost / shown->beside, 0), LUMOS_MOST_LOST);
   loss->share = part / (1 - part);
-  loss->error = loss->share / sqrt((double)shown->kinds);
+  loss->error = error_of(shown, part) / ((1 - part) * (1 - part));
   loss->evidence = shown->kernels;
   double transferring = shown->transferring / shown->beside;
   loss->transferring = transferring < LEAST ? 1 : fmin(transferring, 1);
@@ -348,6 +371,7 @@ static void free_shown(struct shown *shown) {
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     lumos_vector_free(&shown[of].losses);
     lumos_vector_free(&shown[of].alone);
+    lumos_vector_free(&shown[of].kinds);
   }
 }
 
@@ -383,4 +407,48 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
 
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task) {
   return &contention->losses[lumos_contended_of(task)];
+}
+
+/* ---- what kernels take alone ---- */
+
+static void slow_down(double *speeds, const struct lumos_placing *placing, const struct lumos_run *runs,
+                      const uint8_t *computing, const uint8_t *communication) {
+  const struct lumos_job *job = placing->job;
+  struct lumos_contention contention;
+  lumos_contention_fit(&contention, placing, communication);
+  int64_t *beside = lumos_times_beside(job, runs, NULL, computing, communication);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    if (beside[t] > 0 && runs[t].dur > 0) {
+      double share = lumos_loss_of(&contention, &job->tasks.items[t])->share;
+      speeds[t] -= share / (1 + share) * (double)beside[t] / (double)runs[t].dur;
+    }
+  }
+  free(beside);
+}
+
+double *lumos_measured_speeds(const struct lumos_job *job) {
+  static const enum lumos_task_kind kinds[] = {LUMOS_COLLECTIVE, LUMOS_P2P};
+  static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
+  const struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
+  struct lumos_placing placing = lumos_placing_of(job, &nodes);
+  struct lumos_run *runs = lumos_measured_runs(job);
+  uint8_t *computing = lumos_find_computing(job), *communication = lumos_allocate(job->tasks.count + 1);
+  double *speeds = lumos_allocate((job->tasks.count + 1) * sizeof *speeds);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    speeds[t] = 1;
+  }
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t t = 0; t < job->tasks.count; t++) {
+      communication[t] = lumos_on_stream(job, &job->tasks.items[t]) && job->tasks.items[t].kind == kinds[i];
+    }
+    slow_down(speeds, &placing, runs, computing, communication);
+  }
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    speeds[t] = fmax(speeds[t], LEAST);
+  }
+  free(communication);
+  free(computing);
+  free(runs);
+  lumos_placing_free(&placing);
+  return speeds;
 }

@@ -31,6 +31,11 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
 enum lumos_contended lumos_contended_of(const struct lumos_task *task);
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task);
 
+/* By task: how fast a kernel that computes ran, as measured, beside collectives and messages, whose average cost this
+ * trace shows: alone it takes its time times this. 1: it ran alone, or is none. The caller frees it. O(tasks log
+ * tasks). */
+double *lumos_measured_speeds(const struct lumos_job *job);
+
 /* By task, a byte: is it on a stream and computes? The caller frees it. O(tasks). */
 uint8_t *lumos_find_computing(const struct lumos_job *job);
 /* By task, how long those `of` run beside `others` on their rank: a byte a task each, what computes and communication,

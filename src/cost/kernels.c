@@ -1,6 +1,7 @@
 #include "cost/kernels.h"
 
 #include "base/numbering.h"
+#include "cost/contention.h"
 #include "cost/kernel_cost.h"
 #include "cost/moved.h"
 #include "cost/operation.h"
@@ -76,6 +77,7 @@ static struct lumos_tile tile_of(const struct lumos_kernels *kernels, const stru
 
 struct gathering {
   struct lumos_kernels *kernels;
+  const double *speeds; /* by task: beside communication */
   struct lumos_numbering families, shapes[LUMOS_TASK_KINDS];
   struct lumos_observations observations[LUMOS_TASK_KINDS];
   LUMOS_VECTOR(struct line) lines;  /* by family */
@@ -87,7 +89,7 @@ static uint64_t mixed(uint64_t hash, uint64_t with) {
   return hash ^ hash >> 29U;
 }
 
-/* A measured time of a shape of a family. */
+/* A measured time of a shape of a family: what it takes alone, for no model knows what runs beside it. */
 static void observe(struct gathering *gathering, uint32_t task, const struct work *work, uint32_t family,
                     uint64_t shape) {
   struct lumos_kernels *kernels = gathering->kernels;
@@ -105,7 +107,8 @@ static void observe(struct gathering *gathering, uint32_t task, const struct wor
                       ((struct lumos_measured_shape){
                           .shape = shape, .family = family, .class = (uint64_t)work->shape.dtype, .model = model}));
   }
-  lumos_vector_push(&gathering->observations[of->kind], ((struct lumos_observation){number, of->dur}));
+  int64_t alone = llround(fmax((double)of->dur * gathering->speeds[task], 1));
+  lumos_vector_push(&gathering->observations[of->kind], ((struct lumos_observation){number, alone}));
 }
 
 static void add_work(struct gathering *gathering, uint32_t task, struct work work, uint32_t family, uint64_t shape) {
@@ -219,7 +222,7 @@ static void add_moving(struct gathering *gathering) {
       uint32_t family = lumos_number_of(&gathering->families, lumos_key_pair(task->name, span->name));
       uint64_t shape = mixed(lumos_key_pair(span->shapes, span->dtypes), counts[numbers[t]]);
       add_work(gathering, t, work, family, shape);
-      add_line(gathering, family, bytes, (double)task->dur);
+      add_line(gathering, family, bytes, (double)task->dur * gathering->speeds[t]);
     }
   }
   free(counts);
@@ -286,7 +289,8 @@ struct lumos_kernels *lumos_kernels_fit(const struct lumos_job *job, const struc
       [LUMOS_OF_MODEL] = {.common = 0.15, .own = 0.15},
       [LUMOS_OF_CONSTANTS] = {.common = 0.25, .own = 0.2}};
   struct lumos_kernels *kernels = lumos_allocate_zeroed(1, sizeof *kernels);
-  struct gathering gathering = {.kernels = kernels};
+  double *speeds = lumos_measured_speeds(job);
+  struct gathering gathering = {.kernels = kernels, .speeds = speeds};
   kernels->job = job;
   kernels->devices = lumos_allocate_zeroed(job->ranks.count + 1, sizeof(const struct lumos_device *));
   kernels->work_of = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *kernels->work_of);
@@ -303,6 +307,7 @@ struct lumos_kernels *lumos_kernels_fit(const struct lumos_job *job, const struc
     lumos_numbering_free(&gathering.shapes[kind]);
     lumos_vector_free(&gathering.observations[kind]);
   }
+  free(speeds);
   lumos_numbering_free(&gathering.families);
   lumos_vector_free(&gathering.lines);
   lumos_vector_free(&gathering.family_of);

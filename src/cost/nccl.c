@@ -216,23 +216,24 @@ static double exchange_time(const struct ring *ring) {
   double of_others = ring->bytes / ring->size;
   double inside = of_others * (ring->of_node - 1), outside = of_others * (ring->size - ring->of_node);
   double passing = fmax(inside / ring->links->within, outside / ring->links->between);
-  return 1000 * (latency(ring, RING, SIMPLE)) + passing;
+  return 1000 * latency(ring, RING, SIMPLE) + passing;
 }
 
 struct plan { /* what NCCL chooses */
-  double time;
+  double time, latency;
   enum algorithm algorithm;
   enum protocol protocol;
 };
 
 static struct plan plan_of(const struct ring *ring) {
-  struct plan best = {INFINITY, RING, SIMPLE};
+  struct plan best = {INFINITY, 0, RING, SIMPLE};
   for (int algorithm = RING; algorithm < ALGORITHMS; algorithm++) {
     for (int protocol = LL; protocol < PROTOCOLS; protocol++) {
       double speed = bandwidth(ring, (enum algorithm)algorithm, (enum protocol)protocol);
       if (speed > 0) {
-        double time = 1000 * latency(ring, (enum algorithm)algorithm, (enum protocol)protocol) + ring->bytes / speed;
-        best = time < best.time ? (struct plan){time, (enum algorithm)algorithm, (enum protocol)protocol} : best;
+        double start = 1000 * latency(ring, (enum algorithm)algorithm, (enum protocol)protocol);
+        double time = start + ring->bytes / speed;
+        best = time < best.time ? (struct plan){time, start, (enum algorithm)algorithm, (enum protocol)protocol} : best;
       }
     }
   }
@@ -252,6 +253,15 @@ double lumos_nccl_time(const struct lumos_links *links, enum lumos_transfer_form
   }
   struct ring ring = ring_within(links, form, bytes, size, nodes);
   return form == LUMOS_EXCHANGING ? exchange_time(&ring) : plan_of(&ring).time;
+}
+
+double lumos_nccl_latency(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
+                          int32_t nodes) {
+  if (form == LUMOS_PAIRING) {
+    return pair_time(links, 0, nodes);
+  }
+  struct ring ring = ring_within(links, form, bytes, size, nodes);
+  return form == LUMOS_EXCHANGING ? 1000 * latency(&ring, RING, SIMPLE) : plan_of(&ring).latency;
 }
 
 /* A message that has less than so many bytes for each thread of each channel takes fewer of them: NCCL's

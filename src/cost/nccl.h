@@ -37,6 +37,11 @@ enum lumos_transfer_form lumos_transfer_form_of(const char *op);
 double lumos_nccl_time(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
                        int32_t nodes);
 
+/* How much of that passes before data do, or between their steps: the algorithm's latency, which bytes do not change but
+ * by choosing another algorithm or protocol. */
+double lumos_nccl_latency(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,
+                          int32_t nodes);
+
 /* How many channels such a transfer takes, each of which holds an SM; 0: of messages between two this model says
  * nothing. */
 double lumos_nccl_channels(const struct lumos_links *links, enum lumos_transfer_form form, double bytes, int32_t size,

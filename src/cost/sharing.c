@@ -193,14 +193,18 @@ static void find_computing(const struct sharing *sharing, struct lumos_slowed *s
   free(communication);
 }
 
+/* What slows a transfer down makes the part in which data pass longer, not its latency. One that takes less than the
+ * model says has links that are faster throughout. */
 static void leave_out_latency(const struct lumos_placing *placing, const struct lumos_links *links,
                               struct lumos_slowed *slowed) {
   for (size_t c = 0; c < placing->job->collectives.count; c++) {
-    struct lumos_transfer_shape shape = lumos_transfer_shape_of(placing, &placing->job->collectives.items[c]);
+    const struct lumos_collective *collective = &placing->job->collectives.items[c];
+    struct lumos_transfer_shape shape = lumos_transfer_shape_of(placing, collective);
     enum lumos_transfer_form form = lumos_transfer_form_of(shape.op);
     if (shape.size > 1 && shape.bytes != LUMOS_ABSENT && shape.bytes >= 0) {
-      double latency = lumos_nccl_time(links, form, 0, shape.size, shape.nodes);
-      double passes = 1 - fmin(latency / lumos_nccl_time(links, form, (double)shape.bytes, shape.size, shape.nodes), 1);
+      double bytes = (double)shape.bytes, latency = lumos_nccl_latency(links, form, bytes, shape.size, shape.nodes);
+      double alone = lumos_nccl_time(links, form, bytes, shape.size, shape.nodes);
+      double passes = 1 - latency / fmax(alone, (double)collective->transfer);
       slowed[c].shared *= passes;
       slowed[c].computing *= passes;
     }

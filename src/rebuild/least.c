@@ -74,7 +74,7 @@ static int64_t host_time(const struct rebuild_blocks *blocks, const struct rebui
   return sum;
 }
 
-struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, const struct lumos_contend *contend,
+struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, const struct rebuild_contended *contended,
                                        enum rebuild_counts counts, const uint8_t *left_out) {
   const struct lumos_job *job = blocks->job;
   struct rebuild_busy *busy = lumos_allocate_zeroed(blocks->items.count + 1, sizeof *busy);
@@ -86,7 +86,7 @@ struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, cons
     for (uint32_t i = 0; i < block->device_count; i++) {
       uint32_t t = blocks->devices[block->device_first + i];
       if (job->tasks.items[t].lane == main[block->rank] && counted[t]) {
-        busy[b].stream += (int64_t)((double)lumos_own_times(job, t).dur * lumos_contend_speed(contend, t));
+        busy[b].stream += (int64_t)((double)lumos_own_times(job, t).dur * rebuild_contended_speed(contended, job, t));
       }
     }
   }

@@ -4,8 +4,8 @@
 #ifndef LUMOS_REBUILD_LEAST_H
 #define LUMOS_REBUILD_LEAST_H
 
+#include "rebuild/contended.h"
 #include "rebuild/plan.h"
-#include "transform/contend.h"
 
 /* What is counted: kernels that every configuration has where as many ranks share tensors and sequences, or some do; or
  * where none does any more, and what they did to share them goes: products and attention alone. */
@@ -17,7 +17,7 @@ struct rebuild_busy {
   int64_t stream, host;
 };
 /* By block. left_out: by task, what is not counted. The caller frees it. O(tasks + blocks). */
-struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, const struct lumos_contend *contend,
+struct rebuild_busy *rebuild_busy_find(const struct rebuild_blocks *blocks, const struct rebuild_contended *contended,
                                        enum rebuild_counts counts, const uint8_t *left_out);
 
 /* ns: the mean over built steps but the first. `busy`: of the plan's blocks. No step that is simulated is shorter: a

@@ -6,6 +6,7 @@
 #include "rebuild/again.h"
 #include "rebuild/alone.h"
 #include "rebuild/ask.h"
+#include "rebuild/contended.h"
 #include "rebuild/conversions.h"
 #include "rebuild/emit.h"
 #include "rebuild/error.h"
@@ -28,7 +29,6 @@
 #include "rebuild/unison.h"
 #include "sim/clock.h"
 #include "sim/engine.h"
-#include "transform/contend.h"
 #include "transform/edit.h"
 #include "transform/experts.h"
 #include "transform/parts.h"
@@ -362,9 +362,10 @@ static struct lumos_job *build(struct lumos_job *job, const struct prepared *pre
 
 /* What is known of the recorded job alone. */
 struct beginning {
-  bool untied;    /* the head's weights are not the embedding's */
-  bool parted;    /* ranks shared tensors or sequences that share none any more */
-  bool inference; /* its steps are passes forward, which are labelled as such while it is rebuilt */
+  bool untied;                        /* the head's weights are not the embedding's */
+  bool parted;                        /* ranks shared tensors or sequences that share none any more */
+  bool inference;                     /* its steps are passes forward, which are labelled as such while it is rebuilt */
+  struct rebuild_contended contended; /* unless it is to be built as it was recorded */
 };
 
 struct lumos_rebuild_base {
@@ -372,21 +373,7 @@ struct lumos_rebuild_base {
   struct beginning beginning;
   struct lumos_error error; /* why it is not begun */
   struct prepared prepared[CUTS];
-  struct lumos_contend contend;
 };
-
-/* Kernels are copies of recorded ones, and took as long as these beside the communication that was there. */
-static void contend(struct lumos_job *built, const struct lumos_job *job, const struct lumos_rebuild_base *base) {
-  struct lumos_contend own;
-  uint32_t *likes = rebuild_find_likes(built, job);
-  if (base == NULL) {
-    lumos_contend_begin(&own, job);
-    lumos_contend_end(&own, built, likes);
-  } else {
-    lumos_contend_apply(&base->contend, built, likes);
-  }
-  free(likes);
-}
 
 static void record(struct lumos_job *job, const struct lumos_rebuild *asked) {
   struct lumos_text args = LUMOS_TEXT_BUFFER;
@@ -531,9 +518,10 @@ static bool check_asked(const struct lumos_job *job, const struct lumos_rebuild 
          check_sharded_layers(job, asked, error);
 }
 
-/* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. */
-static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
-                        struct lumos_error *error) {
+/* What every rebuild begins with: sizes are those that are asked for then, and the job has starts. `anew`: something is
+ * to be built other than it was recorded. */
+static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked, bool anew,
+                        struct beginning *beginning, struct lumos_error *error) {
   if (lumos_job_measured(job)) {
     lumos_measure(job);
   } else if (!simulate_starts(job, error)) {
@@ -546,6 +534,9 @@ static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked
   /* Told by sizes that the shards have now. */
   beginning->untied = program_is_untied(job);
   beginning->parted = whole_tensors || whole_sequences;
+  if (anew) {
+    rebuild_contended_begin(&beginning->contended, job);
+  }
   if (!change_contexts(job, asked, error) ||
       (asked->shards > 0 && !lumos_reshape_shards(job, contexts_asked(job, asked), asked->shards, error))) {
     return false;
@@ -553,10 +544,10 @@ static bool begin_sizes(struct lumos_job *job, const struct lumos_rebuild *asked
   return change_sequence(job, asked, error) && change_experts(job, asked, error);
 }
 
-static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, struct beginning *beginning,
+static bool begin(struct lumos_job *job, const struct lumos_rebuild *asked, bool anew, struct beginning *beginning,
                   struct lumos_error *error) {
   return lumos_edit_begin(job, error) && check_recording(job, error) && check_asked(job, asked, error) &&
-         begin_sizes(job, asked, beginning, error);
+         begin_sizes(job, asked, anew, beginning, error);
 }
 
 /* ---- what rebuilds of one job have in common ---- */
@@ -593,7 +584,7 @@ struct lumos_rebuild_base *lumos_rebuild_prepare(struct lumos_job *job, const st
   }
   struct lumos_rebuild_base *base = lumos_allocate_zeroed(1, sizeof *base);
   base->begun = lumos_edit_begin(job, &base->error) && check_recording(job, &base->error) &&
-                begin_sizes(job, &asked[0], &base->beginning, &base->error);
+                begin_sizes(job, &asked[0], true, &base->beginning, &base->error);
   for (size_t i = 0; i < count && base->begun; i++) {
     struct prepared *prepared = &base->prepared[way_of(job, &asked[i])];
     if (!prepared->tried) {
@@ -603,9 +594,6 @@ struct lumos_rebuild_base *lumos_rebuild_prepare(struct lumos_job *job, const st
     }
   }
   base->begun = base->begun && (!lacks_transfers(job, &asked[0]) || supply_all(base, job, asked, count, &base->error));
-  if (base->begun) {
-    lumos_contend_begin(&base->contend, job);
-  }
   return base;
 }
 
@@ -615,8 +603,8 @@ void lumos_rebuild_base_free(struct lumos_rebuild_base *base) {
       free_cut(&base->prepared[i].cut);
     }
   }
-  if (base != NULL && base->begun) {
-    lumos_contend_free(&base->contend);
+  if (base != NULL) {
+    rebuild_contended_free(&base->beginning.contended);
   }
   free(base);
 }
@@ -643,27 +631,20 @@ bool lumos_rebuild(struct lumos_job *job, const struct lumos_rebuild *asked, str
 
 bool lumos_rebuild_from(const struct lumos_rebuild_base *base, struct lumos_job *job, const struct lumos_rebuild *asked,
                         struct lumos_error *error) {
-  struct beginning beginning;
-  const struct prepared *prepared = NULL;
-  if (base == NULL) {
-    if (!begin(job, asked, &beginning, error)) {
-      return false;
-    }
-  } else {
-    beginning = base->beginning;
-    prepared = find_prepared(base, job, asked, error);
-    if (prepared == NULL) {
-      return false;
-    }
+  struct beginning own = {.untied = false};
+  const struct beginning *beginning = base == NULL ? &own : &base->beginning;
+  const struct prepared *prepared = base == NULL ? NULL : find_prepared(base, job, asked, error);
+  bool anew = !rebuild_is_as_recorded(asked);
+  bool begun = base == NULL ? begin(job, asked, anew, &own, error) : prepared != NULL;
+  struct lumos_job *built = begun ? build(job, prepared, asked, beginning->untied, error) : NULL;
+  if (built != NULL && anew) {
+    rebuild_contended_apply(&beginning->contended, job, built);
   }
-  struct lumos_job *built = build(job, prepared, asked, beginning.untied, error);
+  rebuild_contended_free(&own.contended);
   if (built == NULL) {
     return false;
   }
-  if (!rebuild_is_as_recorded(asked)) {
-    contend(built, job, base);
-  }
-  if (beginning.inference) {
+  if (beginning->inference) {
     unlabel_inference(built, asked);
   }
   struct lumos_job was = *job;
@@ -688,7 +669,7 @@ struct bounding {
 };
 struct boundings {
   struct bounding of[REBUILD_WEIGHTS_KINDS][AGAINS];
-  struct lumos_contend contend;
+  const struct rebuild_contended *contended;
   enum rebuild_counts counts;
 };
 
@@ -699,7 +680,7 @@ static const struct bounding *bounding_for(struct boundings *all, const struct l
   struct lumos_error error = {0};
   if (!own->tried && cut_for(&own->cut, job, asked, &error)) {
     uint8_t *left_out = again == AS_RECORDED ? lumos_allocate_zeroed(job->tasks.count + 1, 1) : rebuild_find_again(job);
-    own->busy = rebuild_busy_find(&own->cut.blocks, &all->contend, all->counts, left_out);
+    own->busy = rebuild_busy_find(&own->cut.blocks, all->contended, all->counts, left_out);
     free(left_out);
   }
   own->tried = true;
@@ -724,7 +705,7 @@ static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *a
                       const struct beginning *beginning, int64_t *least) {
   struct boundings *all = lumos_allocate_zeroed(1, sizeof *all);
   all->counts = beginning->parted ? REBUILD_COUNTS_PRODUCTS : REBUILD_COUNTS_KERNELS;
-  lumos_contend_begin(&all->contend, job);
+  all->contended = &beginning->contended;
   for (size_t i = 0; i < count; i++) {
     if (asked[i].learn_from == NULL) {
       least[i] = bound(bounding_for(all, job, &asked[i]), &asked[i], beginning->untied);
@@ -737,18 +718,18 @@ static void bound_all(const struct lumos_job *job, const struct lumos_rebuild *a
     }
     free(own->busy);
   }
-  lumos_contend_free(&all->contend);
   free(all);
 }
 
 void lumos_rebuild_least(struct lumos_job *job, const struct lumos_rebuild *asked, size_t count, int64_t *least) {
   struct lumos_error error = {0};
-  struct beginning beginning;
+  struct beginning beginning = {.untied = false};
   for (size_t i = 0; i < count; i++) {
     least[i] = LUMOS_ABSENT;
   }
-  if (count > 0 && begin(job, &asked[0], &beginning, &error) &&
+  if (count > 0 && begin(job, &asked[0], true, &beginning, &error) &&
       (!lacks_transfers(job, &asked[0]) || supply_alone(job, &asked[0], &error))) {
     bound_all(job, asked, count, &beginning, least);
   }
+  rebuild_contended_free(&beginning.contended);
 }

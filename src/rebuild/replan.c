@@ -171,13 +171,19 @@ struct folds { /* ranks of a stage */
   struct rebuild_fold replicas, contexts, shards;
 };
 
+/* The ranks of one round are like one recorded rank each, at their recorded step; no other round of any axis has that
+ * step, as far as there are as many. */
+static size_t round_of(const struct rebuild_fold *fold, int32_t place) { return (size_t)place / fold->shown.count; }
+static size_t rounds_of(const struct rebuild_fold *fold) { return round_of(fold, fold->built - 1) + 1; }
+
 /* The one built at these places; where sequences are not shared it has none along contexts. */
 static bool add_folded(struct replan *replan, const struct rebuild_chunk *chunks, const struct folds *folds,
                        struct lumos_parallel real, struct lumos_error *error) {
   const struct rebuild_fold *replicas = &folds->replicas, *contexts = &folds->contexts, *shards = &folds->shards;
   struct lumos_parallel place = real;
-  size_t turns = (size_t)real.dp / replicas->shown.count + (size_t)real.cp / contexts->shown.count +
-                 (size_t)real.tp / shards->shown.count;
+  size_t turns = round_of(replicas, real.dp);
+  turns = turns * rounds_of(contexts) + round_of(contexts, real.cp);
+  turns = turns * rounds_of(shards) + round_of(shards, real.tp);
   int32_t represents = rebuild_fold_share(replicas, real.dp) * rebuild_fold_share(contexts, real.cp) *
                        rebuild_fold_share(shards, real.tp);
   place.tp = shards->shown.items[(size_t)real.tp % shards->shown.count];

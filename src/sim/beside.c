@@ -14,13 +14,32 @@ uint8_t *lumos_find_contender(const struct lumos_job *job, int with) {
 }
 
 struct weighed {
-  double lost, error, weight;
+  double lost, weight;
+  double squares; /* of errors that were measured, of kernels that have nothing to do with each other */
+  double assumed; /* errors of what was measured elsewhere: all of them may be off together */
 };
 
 static void weigh(struct weighed *sum, const struct lumos_loss *loss, double weight) {
   sum->lost += weight * loss->share;
-  sum->error += weight * loss->error;
   sum->weight += weight;
+  sum->squares += loss->evidence > 0 ? pow(weight * loss->error, 2) : 0;
+  sum->assumed += loss->evidence > 0 ? 0 : weight * loss->error;
+}
+
+struct times { /* of kernels of one class, ns */
+  double beside, all;
+};
+
+static void add_times(const struct lumos_job *job, const int64_t *beside, struct times *times) {
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
+      double weight = (double)lumos_rank_weight(&job->ranks.items[lumos_rank_of(job, task)]);
+      struct times *of = &times[lumos_contended_of(task)];
+      of->beside += weight * (double)beside[t];
+      of->all += weight * (double)task->dur;
+    }
+  }
 }
 
 struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
@@ -32,18 +51,15 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
   uint8_t *computing = lumos_find_computing(job);
   for (int with = 0; with < LUMOS_CONTENDERS; with++) {
     uint8_t *communication = lumos_find_contender(job, with);
+    struct times times[LUMOS_CONTENDED] = {{0}};
     lumos_contention_fit(&found.with[with], &placing, communication);
-    int64_t *times = lumos_times_beside(job, runs, NULL, computing, communication);
-    for (size_t t = 0; t < job->tasks.count; t++) {
-      const struct lumos_task *task = &job->tasks.items[t];
-      if (lumos_on_stream(job, task) && !lumos_is_communication(task->kind) && !lumos_is_copy(task->kind)) {
-        const struct lumos_loss *loss = lumos_loss_of(&found.with[with], task);
-        double weight = (double)lumos_rank_weight(&job->ranks.items[lumos_rank_of(job, task)]);
-        weigh(&beside, loss, weight * (double)times[t]);
-        weigh(&all, loss, weight * (double)task->dur);
-      }
+    int64_t *lengths = lumos_times_beside(job, runs, NULL, computing, communication);
+    add_times(job, lengths, times);
+    for (int of = 0; of < LUMOS_CONTENDED; of++) {
+      weigh(&beside, &found.with[with].losses[of], times[of].beside);
+      weigh(&all, &found.with[with].losses[of], times[of].all);
     }
-    free(times);
+    free(lengths);
     free(communication);
   }
   free(computing);
@@ -51,7 +67,7 @@ struct lumos_beside lumos_beside_of(const struct lumos_job *job) {
   lumos_placing_free(&placing);
   const struct weighed *sum = beside.weight > 0 ? &beside : &all;
   found.lost = sum->weight > 0 ? sum->lost / sum->weight : 0;
-  found.error = sum->weight > 0 ? sum->error / sum->weight : 0;
+  found.error = sum->weight > 0 ? sqrt(sum->squares + sum->assumed * sum->assumed) / sum->weight : 0;
   return found;
 }
 

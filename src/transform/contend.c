@@ -532,9 +532,9 @@ void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *
   lumos_vector_free(&alone);
 }
 
-double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task) {
+double lumos_contend_speed(const struct lumos_contend *contend, const struct lumos_task *task, uint32_t at) {
   bool known = contend->overlaps.shares[0] != NULL;
-  return known ? left(contend, &contend->job->tasks.items[task], task) : 1;
+  return known ? left(contend, task, at) : 1;
 }
 
 void lumos_contend_free(struct lumos_contend *contend) {

@@ -21,7 +21,7 @@ struct lumos_contending {            /* where a job runs */
 };
 
 struct lumos_contend {
-  const struct lumos_job *job;     /* before the change, as it was then */
+  const struct lumos_job *job;     /* before the change; its tasks may change from then on */
   struct lumos_hardware *hardware; /* of which `was` is; NULL: it cannot be read */
   struct lumos_beside beside;      /* before the change */
   double factors[LUMOS_CONTENDED]; /* by how much more of a kernel is lost after it; 1 but on another GPU */
@@ -45,9 +45,9 @@ void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *
 void lumos_contend_end(struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
 /* The end in two parts, for several jobs that are made of one. */
 void lumos_contend_apply(const struct lumos_contend *contend, struct lumos_job *job, const uint32_t *likes);
-/* How fast a task of the job before the change ran beside what it overlapped; alone it takes its time times this. 1:
- * the job cannot run. O(1). */
-double lumos_contend_speed(const struct lumos_contend *contend, uint32_t task);
+/* How fast a task of the job before the change, where it was the n-th (`at`), ran beside what it overlapped; alone it
+ * takes its time times this. 1: the job cannot run. O(1). */
+double lumos_contend_speed(const struct lumos_contend *contend, const struct lumos_task *task, uint32_t at);
 void lumos_contend_free(struct lumos_contend *contend);
 
 #endif

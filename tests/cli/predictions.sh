@@ -17,9 +17,18 @@ due() {
 # steps: the mean of "STEP NS" but the first.
 steps() { awk 'NR > 1 { sum += $2 } END { if (NR < 2 || sum <= 0) exit 1; printf "%.1f\n", sum / (NR - 1) }'; }
 
-# predicted_step: "STEP|LOW|HIGH|SOURCES" of the stream at hand, with the 90 % range; "STEP|||" where it has none. True runs have the recording's
-# chances, so the range is without what it has for those: differences between steps. SOURCES: "NAME=SHARE;...", one standard deviation of each
-# source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
+# differ UNCHANGED CHANGED: how far the mean of the true steps of CHANGED, but the first, lies from that of runs with other chances, as a share, one
+# standard deviation: by how much steps of both, which have the same chances as far as they do the same, are not in one proportion.
+differ() {
+  join <(true_steps "$1" | sort -k1,1) <(true_steps "$2" | sort -k1,1) | sort -n |
+    awk 'NR > 1 { n++; ratio = $3 / $2; sum += ratio; squares += ratio * ratio }
+      END { share = n > 1 ? (squares / n / (sum / n) ^ 2 - 1) / (n - 1) : 0; printf "%.6f\n", (share > 0 ? sqrt(share) : 0) }'
+}
+
+# predicted_step [APART]: "STEP|LOW|HIGH|SOURCES" of the stream at hand, with the 90 % range; "STEP|||" where it has none. A true run of the same
+# program has the recording's chances, so the range is without what it has for those: differences between steps. A job with another program has other
+# chances from the first call on that the recorded one lacks: of its range so much stays as true steps show to differ, APART (differ). SOURCES:
+# "NAME=SHARE;...", one standard deviation of each source of error, of the step; in the end the parts of the step, in ns, as measured and as simulated. What is simulated is in the file `sim` afterwards.
 predicted_step() {
   lumos-sim --opportunities off 2>message | only metric | tee sim |
     awk "$field"'
@@ -33,16 +42,17 @@ predicted_step() {
         if (name == "step_time" && source == "simulated") print field("value"), field("low"), field("high")
         else print "part", source, name, field("step"), field("value")
       }' |
-    awk '
+    awk -v apart="${1:-0}" '
       # No time is below 0, so a range that ends there says nothing of that side: it is as wide as on the other.
       function below(step, low, high) { return low > 0 ? step - low : high - step }
-      function without(width) { width = width * width - (1.645 * chance * step) ^ 2; return width > 0 ? sqrt(width) : 0 }
+      function without(width) { width = width * width - (1.645 * step) ^ 2 * (chance * chance - stays * stays); return width > 0 ? sqrt(width) : 0 }
       $1 == "source" { share = $2; sub(/^source [^ ]* /, ""); sources = sources $0 "=" share ";"; if ($0 == "differences between steps") chance = share; next }
       $1 == "part" { at = $2 "." $3; if (!(at in sum)) first[at] = $5; sum[at] += $5; count[at]++; next }
       n++ { step += $1; low += $2; high += $3; ranges += NF == 3 }
       END {
         if (--n < 1 || step <= 0) exit 1
-        step /= n; low /= n; high /= n
+        step /= n; low /= n; high /= n; stays = apart < chance ? apart : chance
+        if (apart > 0) sources = sources "true.apart=" apart ";"
         for (at in sum) if (count[at] > 1) sources = sources at "=" (sum[at] - first[at]) / (count[at] - 1) ";"
         if (ranges == n) printf "%.1f|%.1f|%.1f|%s\n", step, step - without(below(step, low, high)), step + without(high - step), sources; else printf "%.1f|||%s\n", step, sources
       }' ||

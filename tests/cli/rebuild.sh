@@ -125,11 +125,11 @@ bars=(
   'distributed-optimizer|0.8 1|0|without it the emulated cluster converts weights in the forward pass, as autocast does; behind the update here, as Megatron-LM'
   'recompute|0.7 2.1|0|products of tensor-parallel layers take another time beside their all-reduce than alone'
   'fsdp|1.2 6.6|0|one recorded step of eight is half as long again, where a CPU stalls: of twice as many replicas two are taken to, and in the true run one does'
-  'cp|2 5.6|0|how long more ranks wait for each other, where their CPUs hold them up'
+  'cp|2 5.6|1|how long more ranks wait for each other, where their CPUs hold them up'
   'ep|2 6|0|how long ranks wait for each other, where their CPUs hold them up'
   'dp|1.5 3.2|0|all kernels of a sharded optimizer shrink with its shard, though some go through all parameters'
 )
-all='all|1.2 6.6|0|'
+all='all|1.2 6.6|1|'
 
 # value NAME DEFAULT OPTIONS: the last value of an option.
 value() { sed -nE "s/.*--$1 ([0-9]+).*/\1/p; t; s/.*/$2/p" <<<"$3"; }
@@ -215,7 +215,8 @@ cases() {
     printf '%s %s\n' "$(true_steps changed | steps)" "$(trivial "$options" "$change" "$(true_steps unchanged | steps)")" >>by_formula
     # shellcheck disable=SC2086
     printf '%s|%s|%s|%s|%s|%s\n' "$group" "$job" "$change" "$(true_steps unchanged | steps)" "$(true_steps changed | steps)" \
-      "$({ lumos-transform $change $(network "$options") graph 2>message || fail "$job, $change: $(head -c 300 message)"; } | predicted_step)"
+      "$({ lumos-transform $change $(network "$options") graph 2>message || fail "$job, $change: $(head -c 300 message)"; } |
+        predicted_step "$(differ unchanged changed)")"
     compare_shares "$group" "$job" "$change" changed "$([[ $options != *'--dp '* && $change = *'--dp '* ]] && echo yes || echo no)"
   done
 }

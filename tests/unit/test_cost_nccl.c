@@ -19,6 +19,8 @@ static void a_ring_on_one_node(void **state) {
   expect_us(lumos_nccl_time(&links, LUMOS_ALL_REDUCING, 1 << 28, 8, 1), 1034.7);
   /* Half of the steps and of the data: 8.4 + 7 x 3.4, and 2^28 x 7 / 8. */
   expect_us(lumos_nccl_time(&links, LUMOS_GATHERING, 1 << 28, 8, 1), 32.2 + 489.3);
+  expect_us(lumos_nccl_latency(&links, LUMOS_ALL_REDUCING, 1 << 28, 8, 1), 56);
+  expect_us(lumos_nccl_latency(&links, LUMOS_GATHERING, 1 << 28, 8, 1), 32.2);
 }
 
 /* 64 bytes: LL, 6.6 us and 2 x 7 steps of 0.6 in a ring, 6.8 and the same in a tree. */
@@ -27,6 +29,7 @@ static void a_short_message(void **state) {
   struct lumos_links links = lumos_links_of(NULL);
   links.architecture = LUMOS_AMPERE;
   expect_us(lumos_nccl_time(&links, LUMOS_ALL_REDUCING, 64, 8, 1), 15.0);
+  expect_us(lumos_nccl_latency(&links, LUMOS_ALL_REDUCING, 64, 8, 1), 15.0);
 }
 
 /* Eight GPUs on two nodes: four network cards of 25 GB/s a node are the ring's 100; 8.4 us, 6 steps of 14 + 2 x 5 us
@@ -49,6 +52,7 @@ static void a_pair(void **state) {
   links.pair_latency_between = 30;
   links.pair_between = 20;
   expect_us(lumos_nccl_time(&links, LUMOS_PAIRING, 2e6, 2, 2), 130);
+  expect_us(lumos_nccl_latency(&links, LUMOS_PAIRING, 2e6, 2, 2), 30);
 }
 
 /* Of eight H100s as a public trace shows them (nanogpt): 24 blocks for all-gathers of 75 MB, one for those of 2 kB. As

@@ -37,19 +37,23 @@
 /* clang-format on */
 
 /* Of the first collective. */
-static struct lumos_slowed slowed_in(struct lumos_job *job, int32_t node_size) {
+static struct lumos_slowed slowed_on(struct lumos_job *job, int32_t node_size, const struct lumos_links *links) {
   const struct lumos_nodes nodes = {node_size, false};
-  const struct lumos_links links = lumos_links_of(NULL);
   struct lumos_placing placing = lumos_placing_of(job, &nodes);
   struct lumos_run runs[16] = {{0, 0}};
   assert_true(job->tasks.count <= 16);
   for (size_t t = 0; t < job->tasks.count; t++) {
     runs[t] = (struct lumos_run){job->tasks.items[t].start, job->tasks.items[t].dur};
   }
-  struct lumos_slowed *slowed = lumos_slowed_transfers(&placing, &links, runs), first = slowed[0];
+  struct lumos_slowed *slowed = lumos_slowed_transfers(&placing, links, runs), first = slowed[0];
   free(slowed);
   lumos_placing_free(&placing);
   return first;
+}
+
+static struct lumos_slowed slowed_in(struct lumos_job *job, int32_t node_size) {
+  const struct lumos_links links = lumos_links_of(NULL);
+  return slowed_on(job, node_size, &links);
 }
 
 static void expect_share(const char *lines, int32_t node_size, double expected) {
@@ -81,6 +85,23 @@ static void what_passes_is_slowed_down(void **state) {
   struct lumos_slowed slowed = slowed_in(job, 16);
   assert_float_equal(slowed.shared, 0, 1e-9);
   assert_float_equal(slowed.computing, 0.25, 1e-4);
+  lumos_job_free(job);
+}
+
+/* NCCL would send 2400 bytes at 240 GB/s, 10 ns, and a thousandth of its latency is 8.4 + 2 x 3.4: 15.2 of the 100 ns
+ * that it took, and all that is left passes, however little it is alone. Had it taken 20, links would be faster than
+ * the model's, and so the latency. */
+static void latency_is_of_the_algorithm_taken(void **state) {
+  (void)state;
+  struct lumos_links links = lumos_links_of(NULL);
+  links.latency = 0.001;
+  struct lumos_job *job = job_from_text(JOB("both", "2"));
+  job->collectives.items[0].bytes = 2400;
+  assert_float_equal(slowed_on(job, 16, &links).shared, (float)(0.4 * (1 - 0.152)), 1e-4);
+  job->collectives.items[0].transfer = 20;
+  double share = slowed_on(job, 16, &links).shared;
+  job->collectives.items[0].bytes = BYTES; /* no latency */
+  assert_float_equal(share, slowed_on(job, 16, &links).shared * (float)(1 - 15.2 / 25.2), 1e-4);
   lumos_job_free(job);
 }
 
@@ -211,6 +232,7 @@ int main(void) {
       cmocka_unit_test(links_that_nobody_took_are_less_sure),
       cmocka_unit_test(half_of_it_is_lost),
       cmocka_unit_test(what_passes_is_slowed_down),
+      cmocka_unit_test(latency_is_of_the_algorithm_taken),
       cmocka_unit_test(kernels_slow_transfers_down),
       cmocka_unit_test(chance_shows_nothing),
   };
