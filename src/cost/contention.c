@@ -89,6 +89,16 @@ uint8_t *lumos_find_computing(const struct lumos_job *job) {
   return computing;
 }
 
+uint8_t *lumos_find_contender(const struct lumos_job *job, int with) {
+  static const enum lumos_task_kind kinds[LUMOS_CONTENDERS] = {LUMOS_COLLECTIVE, LUMOS_P2P};
+  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count + 1, 1);
+  for (size_t t = 0; t < job->tasks.count; t++) {
+    const struct lumos_task *task = &job->tasks.items[t];
+    communication[t] = lumos_on_stream(job, task) && task->kind == kinds[with];
+  }
+  return communication;
+}
+
 int64_t *lumos_times_beside(const struct lumos_job *job, const struct lumos_run *runs, const int64_t *lengths,
                             const uint8_t *of, const uint8_t *others) {
   int64_t *times = lumos_allocate_zeroed(job->tasks.count + 1, sizeof *times);
@@ -427,26 +437,22 @@ static void slow_down(double *speeds, const struct lumos_placing *placing, const
 }
 
 double *lumos_measured_speeds(const struct lumos_job *job) {
-  static const enum lumos_task_kind kinds[] = {LUMOS_COLLECTIVE, LUMOS_P2P};
-  static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
   const struct lumos_nodes nodes = lumos_nodes_of(job, NULL);
   struct lumos_placing placing = lumos_placing_of(job, &nodes);
   struct lumos_run *runs = lumos_measured_runs(job);
-  uint8_t *computing = lumos_find_computing(job), *communication = lumos_allocate(job->tasks.count + 1);
+  uint8_t *computing = lumos_find_computing(job);
   double *speeds = lumos_allocate((job->tasks.count + 1) * sizeof *speeds);
   for (size_t t = 0; t < job->tasks.count; t++) {
     speeds[t] = 1;
   }
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    for (size_t t = 0; t < job->tasks.count; t++) {
-      communication[t] = lumos_on_stream(job, &job->tasks.items[t]) && job->tasks.items[t].kind == kinds[i];
-    }
+  for (int with = 0; with < LUMOS_CONTENDERS; with++) {
+    uint8_t *communication = lumos_find_contender(job, with);
     slow_down(speeds, &placing, runs, computing, communication);
+    free(communication);
   }
   for (size_t t = 0; t < job->tasks.count; t++) {
-    speeds[t] = fmax(speeds[t], LEAST);
+    speeds[t] = fmax(speeds[t], LUMOS_LEAST_SPEED);
   }
-  free(communication);
   free(computing);
   free(runs);
   lumos_placing_free(&placing);

@@ -31,6 +31,8 @@ void lumos_contention_fit(struct lumos_contention *contention, const struct lumo
 enum lumos_contended lumos_contended_of(const struct lumos_task *task);
 const struct lumos_loss *lumos_loss_of(const struct lumos_contention *contention, const struct lumos_task *task);
 
+/* A kernel is never left less of its speed beside communication: none was seen to be ten times as long there. */
+#define LUMOS_LEAST_SPEED 0.1
 /* By task: how fast a kernel that computes ran, as measured, beside collectives and messages, whose average cost this
  * trace shows: alone it takes its time times this. 1: it ran alone, or is none. The caller frees it. O(tasks log
  * tasks). */
@@ -38,6 +40,9 @@ double *lumos_measured_speeds(const struct lumos_job *job);
 
 /* By task, a byte: is it on a stream and computes? The caller frees it. O(tasks). */
 uint8_t *lumos_find_computing(const struct lumos_job *job);
+/* The same of what kernels run beside. */
+enum { LUMOS_CONTENDERS = 2 }; /* collectives, and messages between two, which hold fewer SMs */
+uint8_t *lumos_find_contender(const struct lumos_job *job, int with);
 /* By task, how long those `of` run beside `others` on their rank: a byte a task each, what computes and communication,
  * or the other way round. `runs`: start and duration by task, on one clock for each rank. `lengths`: of communication
  * only what it transfers counts (cost/passages.h); NULL: all of it. The caller frees it. O(tasks log tasks). */

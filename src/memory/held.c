@@ -5,11 +5,13 @@
 
 /* ---- the buffer ---- */
 
-/* Numbers that an op clears outside of the passes, all in a row; 0: it does something else. */
+/* Numbers that an op clears outside of the passes, all in a row; 0: it does something else. What another op clears for
+ * itself is no buffer. */
 static int64_t cleared_by(struct memory_walk *walk, uint32_t place, uint16_t *format) {
   const struct lumos_task *task = task_at(walk, place);
   bool passes = task->phase == LUMOS_FORWARD || task->phase == LUMOS_BACKWARD;
-  if (passes || op_at(walk, place)->node != LUMOS_NONE || !is_op(walk, place, "aten::zero_")) {
+  if (passes || op_at(walk, place)->node != LUMOS_NONE || walk->inside[place] != LUMOS_NONE ||
+      !is_op(walk, place, "aten::zero_")) {
     return 0;
   }
   struct memory_inputs inputs = memory_inputs_of(&walk->shapes, span_at(walk, place));
@@ -19,18 +21,29 @@ static int64_t cleared_by(struct memory_walk *walk, uint32_t place, uint16_t *fo
   return stretch ? tensor->count : 0;
 }
 
-/* Of weights that are shared by several parts of the model gradients may come several times. Else there are as many
- * numbers of gradients, but for padding; of a job that was rebuilt those are exact. */
+static bool accumulates(const struct memory_walk *walk) {
+  bool any = false;
+  for (uint32_t i = 0; i < walk->memory->ops.count && !any; i++) {
+    any = is_accumulation(walk, i);
+  }
+  return any;
+}
+
+/* There are as many numbers of gradients as the buffer has, but for padding, which is at most a 32nd (chosen: a bucket
+ * is padded for each replica); of a job that was rebuilt those are exact. Of weights that several parts of the model
+ * share, gradients may come twice. What is cleared besides is no buffer of gradients, or not cleared once. */
 static void find_buffer(struct memory_walk *walk) {
   enum { SHARED = 2, PADDING = 32 };
-  int64_t numbers = 0;
+  int64_t numbers = 0, gradients = walk->gradient_numbers;
   uint16_t format = FORMAT_NONE;
   for (uint32_t i = 0; i < walk->memory->ops.count; i++) {
     numbers += cleared_by(walk, i, &format);
   }
-  if (numbers > 0 && numbers >= walk->gradient_numbers / SHARED) {
-    bool padded = llabs(numbers - walk->gradient_numbers) <= numbers / PADDING;
-    walk->memory->held.numbers = padded ? walk->gradient_numbers : numbers;
+  bool fits = gradients == 0 ? accumulates(walk) /* without sizes */
+                             : numbers >= gradients / SHARED && numbers - gradients <= numbers / PADDING;
+  if (numbers > 0 && fits) {
+    bool padded = llabs(numbers - gradients) <= numbers / PADDING;
+    walk->memory->held.numbers = padded ? gradients : numbers;
     walk->memory->held.number = memory_format_size(format);
   }
 }
@@ -106,8 +119,8 @@ static int64_t gathered(const struct memory_walk *walk) {
       sums += program_replicas_of(job, task, "reduce_scatter") != NULL ? bytes : 0;
     }
   }
-  int64_t number = walk->memory->held.number;
-  return sums == 0 || all == 0 ? 0 : all * 4 < sums * 3 ? number / 2 : number;
+  int64_t number = walk->memory->held.number; /* as many bytes, half or a quarter, whichever is nearest */
+  return sums == 0 || all == 0 ? 0 : all * 8 < sums * 3 ? number / 4 : all * 4 < sums * 3 ? number / 2 : number;
 }
 
 void memory_find_held(struct memory_walk *walk) {

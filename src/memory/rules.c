@@ -163,7 +163,7 @@ static const struct memory_rule rules[] = {
     {"FusedRoPEFuncBackward", OUTPUT_FIRST, 0},
     {"BiasGeLUFunctionBackward", OUTPUT_FIRST, 0},
     {"flash_attn::_flash_attn_backward", OUTPUT_GRADIENTS, 0},
-    /* a sum with dropout, compiled: a mask is kept (of others nothing is known: lifetimes.c) */
+    /* a sum with dropout, compiled: a mask is kept (of others nothing is known: known.c) */
     {"CompiledFunction", OUTPUT_FIRST, KEEP_STATISTICS},
     {"CompiledFunctionBackward", OUTPUT_FIRST, 0},
     /* of sequences that tensor-parallel ranks share */

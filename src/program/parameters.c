@@ -127,6 +127,7 @@ static int by_buffers(const struct holder *holder) {
   uint32_t rank = (uint32_t)(holder->rank - job->ranks.items);
   struct lumos_numbering passes = {0}, steps = {0};
   __int128 cleared = 0, gradients = 0, words = 0;
+  int64_t heads = 0;
   for (size_t s = 0; s < job->spans.count; s++) {
     const struct lumos_span *span = &job->spans.items[s];
     const char *name =
@@ -136,7 +137,9 @@ static int by_buffers(const struct holder *holder) {
     bool row = strcmp(name, "aten::zero_") == 0 && strchr(shapes, ',') == NULL;
     cleared += row ? elements_of(job, span) : 0;
     gradients += adds ? elements_of(job, span) : 0;
-    words += adds && is_words(holder->model, shapes) ? elements_of(job, span) : 0;
+    bool of_words = adds && is_words(holder->model, shapes);
+    words += of_words ? elements_of(job, span) : 0;
+    heads += of_words;
   }
   for (uint32_t t = holder->rank->task_first; t < holder->rank->task_first + holder->rank->task_count; t++) {
     const struct lumos_task *task = &job->tasks.items[t];
@@ -148,7 +151,7 @@ static int by_buffers(const struct holder *holder) {
   int64_t count = (int64_t)passes.keys.count, recorded = (int64_t)steps.keys.count;
   lumos_numbering_free(&passes);
   lumos_numbering_free(&steps);
-  if (count == 0 || cleared == 0 || words == 0) {
+  if (count == 0 || cleared == 0 || heads < 2 * count) { /* with one of them the buffer tells nothing */
     return 0;
   }
   struct holder both = *holder;

@@ -3,16 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-uint8_t *lumos_find_contender(const struct lumos_job *job, int with) {
-  static const enum lumos_task_kind kinds[LUMOS_CONTENDERS] = {LUMOS_COLLECTIVE, LUMOS_P2P};
-  uint8_t *communication = lumos_allocate_zeroed(job->tasks.count + 1, 1);
-  for (size_t t = 0; t < job->tasks.count; t++) {
-    const struct lumos_task *task = &job->tasks.items[t];
-    communication[t] = lumos_on_stream(job, task) && task->kind == kinds[with];
-  }
-  return communication;
-}
-
 struct weighed {
   double lost, weight;
   double squares; /* of errors that were measured, of kernels that have nothing to do with each other */

@@ -4,8 +4,6 @@
 
 #include "cost/contention.h"
 
-enum { LUMOS_CONTENDERS = 2 }; /* collectives, and messages between two, which hold fewer SMs */
-
 struct lumos_beside {
   double lost;  /* how much longer kernels take while they run beside communication, as a share */
   double error; /* of that share, one standard deviation */
@@ -16,9 +14,6 @@ struct lumos_beside {
 /* `kept`. As the recording shows it (cost/contention.h), by how long which kernels run beside which communication;
  * where none does, by how long they take. O(tasks log tasks). */
 struct lumos_beside lumos_beside_of(const struct lumos_job *job);
-
-/* By task: is it communication of that kind? The caller frees it. */
-uint8_t *lumos_find_contender(const struct lumos_job *job, int with);
 
 /* How much more, and less, of kernels a step has beside communication than if that grew as they do: a kernel that takes
  * twice as long has lost what it lost, not twice that. ns, of the rank that has most of either, or of all together. The

@@ -451,7 +451,7 @@ static inline void fetch_ahead(const struct lumos_engine *engine, uint32_t n) {
     fetch(engine, engine->launched[node_at(engine, n)->launched]);
   }
   fetch(engine, n + 1);
-  if (engine->explain) { /* the last follower */
+  if (engine->explain && lumos_is_followed(engine, n)) { /* the last follower */
     __builtin_prefetch(&engine->job->tasks.items[node_at(engine, n + 1)->task - 1]);
   }
 }

@@ -39,8 +39,9 @@ enum lumos_trait {
   LUMOS_FREES = 1024,      /* a task behind whose end tasks come to their streams that no call launches */
   LUMOS_IS_FREE = 2048,    /* such a task */
   LUMOS_FROM_START = 4096, /* its launch lag counts from the start of its call */
-  LUMOS_BRINGS = 16384,    /* on a stream: behind it stands one that no call launches, and comes with it */
-  LUMOS_IS_INFERRED = 8192 /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */
+  LUMOS_IS_INFERRED =
+      8192,            /* it is the target of an inferred event edge, or a call whose awaited stream was inferred */
+  LUMOS_BRINGS = 16384 /* on a stream: behind it stands one that no call launches, and comes with it */
 };
 
 /* What the loop asks of a node again and again, in one place: tasks, their details and timings lie far apart. What is
@@ -226,7 +227,7 @@ struct lumos_engine {
   LUMOS_VECTOR(struct lumos_stream_wait) stream_waits;
   LUMOS_VECTOR(uint32_t) ending; /* ended nodes whose consequences are still to be drawn */
 
-  uint64_t started, ended; /* how many tasks have */
+  uint64_t started, ended; /* how many nodes have */
   uint32_t acting;         /* the instant at which a call takes effect now; LUMOS_NONE before the first */
   uint32_t beyond;         /* a node whose simulated time left the range of the stream, or LUMOS_NONE */
 };
@@ -264,7 +265,8 @@ bool lumos_call_waits(const struct lumos_job *job, const struct lumos_task *task
 
 /* What is the same in all runs of a job by a model, then what starts anew with each; free is for both. */
 void lumos_engine_prepare(struct lumos_engine *engine, const struct lumos_job *job, enum lumos_model model);
-/* The job's tasks on streams take another time than when the engine was prepared; nothing else is another. */
+/* The job's tasks on streams take another time than when the engine was prepared. Transfers and residuals of ends are
+ * read as the job has them in any case; nothing else may be another. */
 void lumos_engine_take_lengths(struct lumos_engine *engine);
 /* Another engine for the same job, to run beside the first, which has to outlive it: what is the same in all runs is
  * shared. */
@@ -280,8 +282,7 @@ void lumos_engine_hold(struct lumos_engine *engine, uint32_t src, struct lumos_e
 const struct lumos_event_edge *lumos_engine_event_edge(const struct lumos_engine *engine, uint32_t dst, uint32_t lane);
 
 /* A run of a prepared engine: fills runs[0..tasks.count) as lumos_engine_run does, with nodes_only
- * runs[0..node_count). It can be done again, in another
- * order or in the same. */
+ * runs[0..node_count). It can be done again, in another order or in the same. */
 bool lumos_engine_do(struct lumos_engine *engine, const struct lumos_engine_order *order, struct lumos_run *runs,
                      struct lumos_error *error) LUMOS_MUST_CHECK;
 /* Room for the runs of all tasks, or of nodes. The caller frees it. */

@@ -11,8 +11,8 @@ struct lumos_look {
   bool last; /* then there is room */
 };
 
-/* Is there room for a task that is ready, and special for it was seen to wait for its occupant? Not: *look. */
-bool lumos_has_room(struct lumos_engine *engine, uint32_t task, const struct lumos_special *special,
+/* Is there room for a node that is ready, and special for it was seen to wait for its occupant? Not: *look. */
+bool lumos_has_room(struct lumos_engine *engine, uint32_t node, const struct lumos_special *special,
                     struct lumos_look *look);
 
 /* The lag if it takes `length`: the last wave is the same share of it, at most all; what starts behind the end does so

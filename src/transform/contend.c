@@ -267,8 +267,7 @@ static void find_sharing(struct lumos_contend *contend, const struct lumos_job *
 
 void lumos_contend_begin(struct lumos_contend *contend, const struct lumos_job *job) {
   struct lumos_error error = {0};
-  *contend =
-      (struct lumos_contend){.job = job, .hardware = lumos_hardware_read(NULL, &error), .beside = lumos_beside_of(job)};
+  *contend = (struct lumos_contend){.hardware = lumos_hardware_read(NULL, &error), .beside = lumos_beside_of(job)};
   for (int of = 0; of < LUMOS_CONTENDED; of++) {
     contend->factors[of] = 1;
   }
@@ -336,10 +335,7 @@ static struct beside beside_of(const struct lumos_overlaps *overlaps, int with, 
              : (struct beside){overlaps->shares[with][at], overlaps->transferring[with][at], overlaps->held[at], where};
 }
 
-static double speed_left(double lost) {
-  static const double LEAST = 0.1; /* no kernel is ten times as long beside communication */
-  return fmax(1 - lost, LEAST);
-}
+static double speed_left(double lost) { return fmax(1 - lost, LUMOS_LEAST_SPEED); }
 
 /* What was left of the speed of a task beside what it overlapped in the recording. */
 static double left(const struct lumos_contend *contend, const struct lumos_task *task, uint32_t at) {

@@ -21,7 +21,6 @@ struct lumos_contending {            /* where a job runs */
 };
 
 struct lumos_contend {
-  const struct lumos_job *job;     /* before the change; its tasks may change from then on */
   struct lumos_hardware *hardware; /* of which `was` is; NULL: it cannot be read */
   struct lumos_beside beside;      /* before the change */
   double factors[LUMOS_CONTENDED]; /* by how much more of a kernel is lost after it; 1 but on another GPU */

@@ -65,7 +65,7 @@ bool lumos_experts_are_whole(const struct lumos_job *job) {
     return job->models.count > 0 && lumos_experts_find(job, job->models.items[0].hidden, 0).count > 0;
   }
   int64_t shared = sizes->ep > 0 ? sizes->ep : 1, contexts = sizes->cp > 0 ? sizes->cp : 1;
-  for (size_t g = 0; g < job->groups.count && sizes->tp > 1; g++) {
+  for (size_t g = 0; g < job->groups.count; g++) {
     const struct lumos_group *group = &job->groups.items[g];
     const int32_t *ranks = job->group_ranks.items + group->member_first;
     bool share = group->role == LUMOS_EXPERT && group->member_count > 1; /* tensor-parallel ranks are numbered first */

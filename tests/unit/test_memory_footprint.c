@@ -227,6 +227,26 @@ static void a_buffer_of_gradients_stays(void **state) {
   lumos_job_free(job);
 }
 
+/* Neither four times as many numbers as there are gradients, nor what another op clears for itself. */
+static void what_else_is_cleared_is_no_buffer(void **state) {
+  (void)state;
+  static const struct op much[] = {{0, "aten::zero_", "[[131072]]", 0, NULL}};
+  static const struct op nested[] = {{0, "aten::zeros", "[[], [], [], [], []]", 0, NULL},
+                                     {1, "aten::zero_", "[[32768]]", 0, NULL}};
+  const struct run first[] = {RUN(much, LUMOS_ABSENT_INT, 0), RUN(nested, LUMOS_ABSENT_INT, 0)};
+  for (int i = 0; i < 2; i++) {
+    const struct run runs[] = {first[i], RUN(forward, 0, 0), RUN(backward, 0, 0), RUN(adam, LUMOS_ABSENT_INT, 0)};
+    struct lumos_job *job = job_of_runs(runs, 4, true), *without = job_of_runs(runs + 1, 3, true);
+    job->tasks.items[0].phase = job->tasks.items[i].phase = LUMOS_OTHER_PHASE; /* the nested one is the second */
+    struct lumos_footprint footprint = footprint_of(job), expected = footprint_of(without);
+    for (int part = 0; part < LUMOS_MEMORY_PARTS; part++) {
+      assert_int_equal(footprint.parts[part], expected.parts[part]);
+    }
+    lumos_job_free(job);
+    lumos_job_free(without);
+  }
+}
+
 /* In the first micro-batch a weight is copied into half as many bytes, of which its gradient is. */
 static const struct op copying[] = {{0, "aten::_to_copy", "[[64, 256]]", 0, NULL},
                                     {1, "aten::copy_", "[[64, 256], [64, 256]]", 0, HALVES}};
@@ -345,6 +365,7 @@ int main(void) {
       cmocka_unit_test(micro_batches_in_turn_share_gradients),
       cmocka_unit_test(replicas_share_the_optimizer),
       cmocka_unit_test(a_buffer_of_gradients_stays),
+      cmocka_unit_test(what_else_is_cleared_is_no_buffer),
       cmocka_unit_test(copies_of_weights_stay_to_the_last_pass),
       cmocka_unit_test(the_optimizer_keeps_parameters_of_two_bytes_in_four),
       cmocka_unit_test(what_fully_sharded_replicas_keep_is_not_known),

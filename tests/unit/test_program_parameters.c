@@ -112,6 +112,20 @@ static void rows_of_gradients_are_counted_against_them(void **state) {
   }
 }
 
+/* A pass has one gradient of the words, so these are shared, whatever is cleared. */
+static void one_gradient_of_the_words_says_that_they_are_shared(void **state) {
+  (void)state;
+  struct lumos_job *job = job_of(1);
+  job->models.items[0].ffn = job->models.items[0].ffn_matrices = LUMOS_ABSENT_INT;
+  job->tasks.items[0].step = 3;
+  add_shaped(job, "torch::autograd::AccumulateGrad", "[[100, 8]]");
+  add_shaped(job, "torch::autograd::AccumulateGrad", "[[8, 8, 100]]");
+  add_shaped(job, "aten::zero_", "[[2200]]");
+  add_shaped(job, "aten::zero_", "[[5000]]");
+  assert_false(program_is_untied(job));
+  lumos_job_free(job);
+}
+
 /* Sizes that no model has, as a hostile stream may. */
 static void sizes_beyond_any_model_do_no_harm(void **state) {
   (void)state;
@@ -127,8 +141,11 @@ static void sizes_beyond_any_model_do_no_harm(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters_are_products_of_sizes),  cmocka_unit_test(shared_weights_get_one_gradient_a_pass),
-      cmocka_unit_test(a_stretch_of_parameters_says_more), cmocka_unit_test(rows_of_gradients_are_counted_against_them),
+      cmocka_unit_test(parameters_are_products_of_sizes),
+      cmocka_unit_test(shared_weights_get_one_gradient_a_pass),
+      cmocka_unit_test(a_stretch_of_parameters_says_more),
+      cmocka_unit_test(rows_of_gradients_are_counted_against_them),
+      cmocka_unit_test(one_gradient_of_the_words_says_that_they_are_shared),
       cmocka_unit_test(sizes_beyond_any_model_do_no_harm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
